@@ -14,6 +14,7 @@ import (
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
+	"hashgrove/method"
 )
 
 // Data holds rows to learn from, or items to put into an index. Make it with Rows, Tagged, Paired, Vectors, Images,
@@ -56,20 +57,8 @@ func (d *Data) WithMissing() *Data {
 	return &out
 }
 
-// Pair says that two rows are similar, dissimilar or of unknown similarity.
-type Pair struct {
-	A, B int32 // the rows, counted from 0
-	Y    int8  // +1, -1 or 0
-}
-
-// pairsOf translates for package supervision.
-func pairsOf(pairs []Pair) []supervision.Pair {
-	list := make([]supervision.Pair, len(pairs))
-	for i, p := range pairs {
-		list[i] = supervision.Pair(p)
-	}
-	return list
-}
+// Pair says that rows A and B, counted from 0, are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
+type Pair = supervision.Pair
 
 // Rows returns vectors with one class each, by name or by number. Rows of the same class are similar.
 func Rows[L string | int](x [][]float32, labels []L) *Data { return withLabels(Vectors(x), labels) }
@@ -102,6 +91,15 @@ func Vectors(x [][]float32) *Data {
 // Codes returns items for an index by their codes, which the model of the index must have made.
 func Codes(codes []Code) *Data {
 	return &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(codes)}}, codes: slices.Concat([]Code{}, codes)}
+}
+
+// From reads rows from a source of your own, once. They need not fit in memory.
+func From(source method.Source) *Data {
+	d := &Data{source: source}
+	if source == nil {
+		d.fail(errors.New("there is no source of rows"))
+	}
+	return d
 }
 
 // WithLabels gives each row a class.
@@ -214,8 +212,8 @@ func (d *Data) learnable(o Options) (rows vectors.Source, missing bool, err erro
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
 	if o.Grow != nil {
-		learned.spec.Follow(o.Grow.model.Schema(), true)
-		learned.missing, as = learned.spec.Missing, o.Grow.model.Pictures
+		learned.spec.Follow(o.Grow.Schema(), true)
+		learned.missing, as = learned.spec.Missing, o.Grow.Pictures
 	}
 	rows, err = learned.rows(o.Pictures, as)
 	return rows, learned.missing, err
@@ -227,7 +225,7 @@ func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, 
 		return nil, err
 	}
 	switch {
-	case d.codes != nil:
+	case d.codes != nil || d.spec.Codes:
 		return nil, errors.New("codes are no vectors: they can be put into an index, and nothing else")
 	case d.source != nil:
 		return d.source, nil

@@ -28,6 +28,11 @@ type Files struct {
 	AttributesID string
 
 	SkipBad bool // skip unusable rows instead of failing
+
+	// Codes says that the rows are codes from elsewhere, for an index: uint8 arrays of packed bits, as numpy.packbits
+	// makes them; in CSV, TSV, JSON lines and Parquet hexadecimal digits or zeros and ones in the column Columns.Vector,
+	// or "code"; or unsigned 64-bit columns of Parquet called code, or code_0, code_1 and so on.
+	Codes bool
 }
 
 // OpenData reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, fvecs, bvecs, IDX or CIFAR, plain or
@@ -41,7 +46,7 @@ func OpenData(path string, c Columns) (*Data, error) {
 func OpenFiles(f Files, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: f.Paths, Format: f.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: f.SkipBad,
-		LabelsFile: f.Labels, IDsFile: f.IDs,
+		LabelsFile: f.Labels, IDsFile: f.IDs, Codes: f.Codes,
 	}
 	if err := dataset.CheckExist(f.Paths); err != nil {
 		return nil, err

@@ -40,8 +40,17 @@ type itemStore interface {
 	Snapshot() *index.Snapshot
 }
 
-// NewIndex builds an index in memory from items, which may be nil, encoded by the model.
+// NewIndex builds an index in memory from items, which may be nil, encoded by the model. The model may be nil if the
+// items are codes: the index then holds codes of their length.
 func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
+	if m == nil {
+		b, err := foreignItems(ctx, d)
+		if err != nil {
+			return nil, search.Coded(err)
+		}
+		x := index.New(b.Codes.Bits, b.Fingerprint, index.Config{})
+		return &Index{items: x}, search.Coded(x.Add(ctx, b))
+	}
 	x := index.New(m.Bits(), m.model.Fingerprint(), index.Config{})
 	ix := &Index{model: m.model, items: x}
 	if d != nil {
@@ -52,22 +61,45 @@ func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	return ix, nil
 }
 
+// foreignItems returns items with codes of a length that the codes tell.
+func foreignItems(ctx context.Context, d *Data) (*index.Batch, error) {
+	if d == nil || d.codes == nil && !d.spec.Codes {
+		return nil, api.Errorf(api.ErrNoModel, "items that are not codes need a model to encode them")
+	}
+	bits := 0
+	if len(d.codes) > 0 {
+		bits = 8 * len(d.codes[0])
+	}
+	if d.codes != nil && (bits < 8 || bits > hamming.MaxBits) {
+		return nil, api.Errorf(api.ErrInvalid, "a first code of %d bits: give codes of 8 to %d", bits, hamming.MaxBits)
+	}
+	b, _, err := encodedItems(ctx, nil, bits, d, false)
+	return b, err
+}
+
 // CreateIndex builds an index in a new file, all or nothing. Once Add, Upsert or Delete returns, its changes survive a
-// crash or a power cut.
+// crash or a power cut. Without a model the items must be codes, as in NewIndex.
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
-	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
-	if d != nil {
-		b, _, err := encodedItems(ctx, m.model, m.Bits(), d, false)
-		if err != nil {
-			return nil, search.Coded(err)
+	var o store.Options
+	var err error
+	if m == nil {
+		if o.Items, err = foreignItems(ctx, d); err == nil {
+			o.Bits, o.Fingerprint = o.Items.Codes.Bits, o.Items.Fingerprint
 		}
-		o.Items = b
+	} else {
+		o = store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
+		if d != nil {
+			o.Items, _, err = encodedItems(ctx, m.model, m.Bits(), d, false)
+		}
+	}
+	if err != nil {
+		return nil, search.Coded(err)
 	}
 	s, err := store.Create(ctx, path, o)
 	if err != nil {
 		return nil, search.Coded(err)
 	}
-	return &Index{model: m.model, items: s, close: s.Close}, nil
+	return &Index{model: o.Model, items: s, close: s.Close}, nil
 }
 
 // OpenIndex opens an index file for searching and for changes.
@@ -245,7 +277,7 @@ func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
 
 // write encodes items and writes them in one batch.
 func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context, *index.Batch) error) error {
-	if ix.model == nil && d.codes == nil {
+	if ix.model == nil && d.codes == nil && !d.spec.Codes {
 		return api.Errorf(api.ErrNoModel, "the index holds no model to encode items with")
 	}
 	b, rows, err := encodedItems(ctx, ix.model, ix.items.Snapshot().Bits(), d, ix.vectors != nil)
@@ -302,6 +334,9 @@ func codedItems(bits int, d *Data) (*index.Batch, error) {
 // readItems encodes rows and attaches their ids, labels and tags, and the attributes in files. It also returns the rows
 // if they are to be kept.
 func readItems(ctx context.Context, m *model.Model, d *Data, keep bool) (*index.Batch, [][]float32, error) {
+	if d.spec.Codes {
+		return readCodes(ctx, d)
+	}
 	given, src, err := d.forModel(m, false, 0)
 	if err != nil {
 		return nil, nil, err
@@ -316,6 +351,23 @@ func readItems(ctx context.Context, m *model.Model, d *Data, keep bool) (*index.
 	}
 	b, err := in.Read(ctx, 0, 0, func(int) {})
 	return b, kept.rows, err
+}
+
+// readCodes is readItems for files of codes.
+func readCodes(ctx context.Context, d *Data) (*index.Batch, [][]float32, error) {
+	set, err := dataset.Open(d.spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := dataset.FromPacked(set, d.spec.Paths[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if in.Attributes, err = d.attributeTable(set); err != nil {
+		return nil, nil, err
+	}
+	b, err := in.Read(ctx, max(set.Rows(), 0), 0, func(int) {})
+	return b, make([][]float32, len(b.IDs)), err
 }
 
 // encodedItems returns items with codes and attributes, and their vectors if they are to be kept: nil for items that
@@ -359,5 +411,6 @@ func (d *Data) attributeTable(rows vectors.Source) (*dataset.Attributes, error) 
 	}
 	return dataset.OpenAttributes(dataset.AttributeSpec{
 		Path: d.columns.AttributesFile, ID: d.columns.AttributesID, ItemID: d.columns.ID, Columns: d.columns.Attributes,
+		Skip: set.CodeColumns(),
 	})
 }

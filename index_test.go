@@ -255,3 +255,42 @@ func TestWritesBringVectors(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexOfCodes builds indexes of codes that no model has made, from memory and from a file.
+func TestIndexOfCodes(t *testing.T) {
+	ctx := context.Background()
+	codes := []Code{{0, 1, 2}, {0, 1, 3}, {255, 1, 2}}
+	path := filepath.Join(t.TempDir(), "hashes.csv")
+	if err := os.WriteFile(path, []byte("id,hash,price\na,000102,1\nb,000103,2\nc,ff0102,3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	files := must[*Data](t)(OpenFiles(Files{Paths: []string{path}, Codes: true, Attributes: path}, Columns{Vector: "hash"}))
+	inFile := must[*Index](t)(CreateIndex(ctx, path+".hgi", nil, files))
+	defer inFile.Close()
+	for _, ix := range []*Index{
+		must[*Index](t)(NewIndex(ctx, nil, Codes(codes).WithIDs([]string{"a", "b", "c"}))), must[*Index](t)(NewIndex(ctx, nil, files)), inFile,
+	} {
+		if ix.Model() != nil || ix.Len() != 3 {
+			t.Errorf("%d items", ix.Len())
+		}
+		radius := 1
+		r := &api.Request{Query: api.Query{Code: "000103"}, Options: api.Options{Radius: &radius}}
+		if a := must[*api.Answer](t)(ix.Search(ctx, r)); len(a.Results[0].Hits) != 2 || a.Results[0].Hits[0].ID != "b" {
+			t.Errorf("found %+v", a.Results)
+		}
+		if _, err := ix.Search(ctx, &api.Request{Query: api.Query{Vector: []float32{1}}}); !errors.Is(err, api.ErrNoModel) {
+			t.Errorf("a vector: %v", err)
+		}
+		if err := ix.Add(ctx, Codes([]Code{{1}})); err == nil {
+			t.Error("a shorter code was added")
+		}
+	}
+	if it := must[api.Item](t)(inFile.Get("c")); it.Attributes["price"] != 3.0 || it.Attributes["hash"] != nil {
+		t.Errorf("attributes %v", it.Attributes)
+	}
+	for _, d := range []*Data{nil, Codes(nil), Codes([]Code{{}}), Vectors([][]float32{{1}}), Codes([]Code{{1}, {1, 2}})} {
+		if _, err := NewIndex(ctx, nil, d); err == nil {
+			t.Error("items without a model and without codes of one length")
+		}
+	}
+}

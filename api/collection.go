@@ -52,6 +52,7 @@ type Summary struct {
 // CreateRequest asks for a new, empty collection.
 type CreateRequest struct {
 	Like string `json:"like,omitempty"` // name of a collection whose model the new one shares
+	Bits int    `json:"bits,omitempty"` // in its place: length of codes that somebody else computes
 }
 
 // Dropped is the answer to dropping a collection.

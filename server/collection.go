@@ -90,9 +90,9 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 		if own, err = model.Read(bytes.NewReader(o.Model)); err != nil {
 			return nil, fmt.Errorf("the model of %s: %w", o.Name, err)
 		}
-		if o.Path == "" {
-			return openMemory(own), nil
-		}
+	}
+	if o.Path == "" && (own != nil || o.Bits > 0) {
+		return openMemory(own, o.Bits), nil
 	}
 	st, err := store.Open(ctx, o.Path, store.OpenOptions{ReadOnly: s.options.ReadOnly, Progress: o.Progress})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hashgrove/api"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/section"
 	"hashgrove/internal/store"
@@ -86,9 +87,14 @@ func (s *Server) newIndex(a *answer, r *http.Request) (o store.Options, err erro
 		if err := s.readJSON(a, r, nil, &request); err != nil {
 			return o, err
 		}
-		if request.Like == "" {
-			return o, bad("give like, the name of a collection whose model the new one shares, or send a model file as %s",
-				kindFloats)
+		switch {
+		case (request.Like == "") == (request.Bits == 0):
+			return o, bad("give like, the name of a collection whose model the new one shares, or bits, the length of codes "+
+				"from elsewhere, or send a model file as %s", kindFloats)
+		case request.Bits < 0 || request.Bits > hamming.MaxBits || request.Bits > 0 && request.Bits < 8:
+			return o, bad("codes of %d bits: they have 8 to %d", request.Bits, hamming.MaxBits)
+		case request.Bits > 0:
+			return store.Options{Bits: request.Bits}, nil
 		}
 		c, err := s.collection(request.Like)
 		if err != nil {

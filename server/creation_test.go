@@ -25,6 +25,22 @@ func modelFile(t testing.TB, name string) string {
 
 var octets = []string{"Content-Type", "application/octet-stream"}
 
+// TestCollectionOfCodes makes a collection for codes that no model has made.
+func TestCollectionOfCodes(t *testing.T) {
+	s := serve(t, func(o *server.Options) { o.Folder = filepath.Join(t.TempDir(), "made") })
+	s.must(t, 200, "PUT", madePath, `{"bits":24}`)
+	s.must(t, 200, "POST", madePath+"/items", `{"ids":["a","b"],"codes":["000102","ff0102"]}`)
+	if text := s.must(t, 200, "GET", madePath+"/search?code=000103&radius=1", ""); !strings.Contains(text, `"a"`) || strings.Contains(text, `"b"`) {
+		t.Errorf("a search: %s", text)
+	}
+	if text := s.must(t, 400, "POST", madePath+"/search", `{"vector":[1,2]}`); !strings.Contains(text, "model") {
+		t.Errorf("a vector: %s", text)
+	}
+	for _, body := range []string{`{"bits":7}`, `{"bits":4097}`, `{"bits":8,"like":"shop"}`, `{}`} {
+		s.must(t, 400, "PUT", "/v1/collections/other", body)
+	}
+}
+
 // TestCollectionsAreCreatedFilledAndDropped goes through the life of a collection, with a restart in between.
 func TestCollectionsAreCreatedFilledAndDropped(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
@@ -33,14 +34,18 @@ type memory struct {
 	model *model.Model
 }
 
-// openMemory returns an empty collection in memory.
-func openMemory(m *model.Model) *opened {
-	return &opened{store: memory{index.New(m.Encoder.Bits(), m.Fingerprint(), index.Config{}), m}, model: m}
+// openMemory returns an empty collection in memory, for codes of some bits if there is no model.
+func openMemory(m *model.Model, bits int) *opened {
+	var of hamming.Fingerprint
+	if m != nil {
+		bits, of = m.Encoder.Bits(), m.Fingerprint()
+	}
+	return &opened{store: memory{index.New(bits, of, index.Config{}), m}, model: m}
 }
 
 func (m memory) Info() store.Info {
 	x := m.Snapshot()
-	return store.Info{Items: x.Len(), Bits: x.Bits(), Fingerprint: x.Fingerprint(), HasModel: true, Memory: x.Memory()}
+	return store.Info{Items: x.Len(), Bits: x.Bits(), Fingerprint: x.Fingerprint(), HasModel: m.model != nil, Memory: x.Memory()}
 }
 
 func (m memory) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {

@@ -57,8 +57,9 @@ type Options struct {
 // CollectionOptions describe one collection.
 type CollectionOptions struct {
 	Name string // used in URLs: letters, digits, ".", "_" and "-"
-	Path string // of the index file; empty makes an empty index in memory, for Model
+	Path string // of the index file; empty makes an empty index in memory, for Model or Bits
 
+	Bits     int      // of the codes of an index in memory without a model
 	Model    []byte   // the file of a model, for an index without one; nil uses the one in the index
 	Vectors  string   // data with the items' vectors, for reranking and explanations; optional
 	Pictures string   // data with the items' pictures; optional

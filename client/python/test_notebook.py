@@ -362,6 +362,29 @@ class Indexes(Case):
             server.wait(60)
 
 
+class Codes(Case):
+    def test_from_elsewhere(self):
+        codes = np.random.default_rng(1).integers(0, 256, (60, 3), dtype=np.uint8)
+        for path in (None, self.path("codes.hgi")):
+            with Index(path=path, bits=24) as ix:
+                ix.add(range(60), codes=codes, labels=["even", "odd"] * 30)
+                found = ix.search(codes=codes, k=1)
+                self.assertTrue((found.distances == 0).all())
+                hits = ix.search(ids=7, radius=24, where='label = "odd"').hits
+                distances = {h["id"]: h["distance"] for h in hits}
+                self.assertEqual(distances, {i: int(np.unpackbits(codes[i] ^ codes[7]).sum()) for i in range(1, 60, 2)})
+                self.assertEqual((ix.delete([7]), len(ix)), (1, 59))
+                with self.assertRaisesRegex(hashgrove.Invalid, "model"):
+                    ix.search(np.ones((1, 3)))
+                with self.assertRaisesRegex(hashgrove.Invalid, "model"):
+                    ix.model
+        with Index(path=path) as ix:
+            self.assertEqual(len(ix), 59)
+        for arguments in ({"bits": 7}, {"bits": 4097}, {"bits": 24, "model": self.hasher}, {}):
+            with self.assertRaises(hashgrove.Invalid):
+                Index(**arguments)
+
+
 class Comparisons(Case):
     def test_compare(self):
         with warnings.catch_warnings():

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +14,7 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
+	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
 
@@ -34,6 +38,7 @@ func (a *app) encode() *cobra.Command {
   hex   one line of hexadecimal digits per row (.hex, .txt)
   csv   lines id,code with hexadecimal codes
   jsonl lines {"row": 0, "id": "a", "code": "0f"}, with an id if the data have ids
+  parquet id, label, tags and unsigned 64-bit integers code, or code_0, code_1, ... above 64 bits, the first bit highest
 
 Input can be a pipe, or - for standard input, except for Parquet, npz and pictures, which are not read in order.
 -o - writes codes to standard output. JSON lines are answered one by one.`,
@@ -49,7 +54,7 @@ Input can be a pipe, or - for standard input, except for Parquet, npz and pictur
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` for the codes; - means standard output")
 	c.file.Bind(f)
 	f.StringVar(&c.format, "to", "",
-		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
+		"`FORM` of the output: hgc, npy, raw, hex, csv, jsonl or parquet; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of leading bits of each code; 0 means all")
 	cli.Group(f, "Output")
 	c.data.bindFiles(f, "Data")
@@ -118,14 +123,17 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 	if c.format != "" {
 		f := hamming.Format(c.format)
 		if !slices.Contains([]hamming.Format{
-			hamming.HGC, hamming.NPY, hamming.Raw, hamming.Hex, hamming.CSV, hamming.JSONLines,
+			hamming.HGC, hamming.NPY, hamming.Raw, hamming.Hex, hamming.CSV, hamming.JSONLines, parquetFormat,
 		}, f) {
-			return "", cli.Usagef("--to %s: choose hgc, npy, raw, hex, csv or jsonl", c.format)
+			return "", cli.Usagef("--to %s: choose hgc, npy, raw, hex, csv, jsonl or parquet", c.format)
 		}
 		return f, nil
 	}
 	if c.output == "-" {
-		return "", cli.Usagef("codes on standard output need --to jsonl, hex, csv, raw, npy or hgc")
+		return "", cli.Usagef("codes on standard output need --to jsonl, hex, csv, raw, npy, hgc or parquet")
+	}
+	if ending := strings.ToLower(filepath.Ext(c.output)); ending == ".parquet" || ending == ".pq" {
+		return parquetFormat, nil
 	}
 	f, err := hamming.FormatOf(c.output)
 	if err != nil {
@@ -134,17 +142,88 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 	return f, nil
 }
 
-// create starts the output file, which appears under its name only once complete.
-func (c *encodeCommand) create(format hamming.Format, header hamming.Header) (*hamming.Writer, error) {
-	if c.output == "-" {
-		return hamming.NewWriter(c.raw, format, header)
+// parquetFormat is what the formats of package hamming lack.
+const parquetFormat hamming.Format = "parquet"
+
+// codeWriter writes codes with the rows that they are of.
+type codeWriter interface {
+	write(first int, codes hamming.Codes, chunk vectors.Chunk) error
+	Flush() error
+	Abort()
+	Close() error
+}
+
+// codeLines is a codeWriter of the formats that have codes and ids.
+type codeLines struct{ *hamming.Writer }
+
+func (w codeLines) write(_ int, codes hamming.Codes, chunk vectors.Chunk) error {
+	return w.Write(codes, chunk.IDs)
+}
+
+// parquetCodes is a codeWriter of a Parquet file, whose columns the first rows decide.
+type parquetCodes struct {
+	dataset.CodeTable
+	to    io.Writer
+	file  *section.File // nil on standard output
+	begun bool
+}
+
+func (w *parquetCodes) write(first int, codes hamming.Codes, chunk vectors.Chunk) error {
+	if !w.begun {
+		w.begun, w.Integers, w.Label, w.Tags = true, chunk.IDs == nil, chunk.Labels != nil, chunk.Tags != nil
+		if err := w.Begin(w.to); err != nil {
+			return err
+		}
 	}
-	return hamming.Create(c.output, format, header)
+	return w.WriteChunk(first, codes, chunk)
+}
+
+func (w *parquetCodes) Flush() error { return nil }
+
+func (w *parquetCodes) Abort() {
+	if w.file != nil {
+		w.file.Abort()
+	}
+}
+
+func (w *parquetCodes) Close() error {
+	err := w.write(0, hamming.NewCodes(0, w.Bits), vectors.Chunk{}) // begins a file without rows
+	if err == nil {
+		err = w.CodeTable.Close()
+	}
+	if w.file == nil {
+		return err
+	}
+	if err != nil {
+		w.file.Abort()
+		return err
+	}
+	return w.file.Commit()
+}
+
+// create starts the output file, which appears under its name only once complete.
+func (c *encodeCommand) create(format hamming.Format, h hamming.Header) (codeWriter, error) {
+	var err error
+	switch {
+	case format == parquetFormat:
+		w := &parquetCodes{CodeTable: dataset.CodeTable{Bits: h.Bits, Fingerprint: h.Fingerprint}, to: c.raw}
+		if c.output != "-" {
+			w.file, err = section.Create(c.output)
+			w.to = w.file
+		}
+		return w, err
+	case c.output == "-":
+		var w *hamming.Writer
+		w, err = hamming.NewWriter(c.raw, format, h)
+		return codeLines{w}, err
+	}
+	w, err := hamming.Create(c.output, format, h)
+	return codeLines{w}, err
 }
 
 // encode streams the codes to the output.
 func (c *encodeCommand) encode(
-	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, out *hamming.Writer,
+	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, out codeWriter,
 ) (rows int, named bool, err error) {
 	p := c.startProgress("encoding", max(set.Rows(), 0))
 	defer p.End()
@@ -155,7 +234,7 @@ func (c *encodeCommand) encode(
 	err = encode(ctx, src, c.threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		rows, named = first+codes.Len(), named || chunk.IDs != nil
 		p.Tick(rows)
-		if err := out.Write(codes, chunk.IDs); err != nil || !set.Once() || c.output != "-" {
+		if err := out.write(first, codes, chunk); err != nil || !set.Once() || c.output != "-" {
 			return err
 		}
 		return out.Flush()

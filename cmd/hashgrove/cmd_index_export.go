@@ -37,14 +37,15 @@ func (a *app) indexExport() *cobra.Command {
 --to, decides its form:
   jsonl    an object per line with id, code, label, tags and an object of attributes (.jsonl, .ndjson)
   csv      columns id, code, label, tags and those of the attributes, with tags separated by semicolons
-  parquet  the same columns, with types; tags are lists
+  parquet  the same columns, with types: tags are lists, and codes unsigned 64-bit integers in the column code, or for
+           codes of more than 64 bits in code_0, code_1, ...; the first bit is the highest one
   hgc      a code file with ids and the model's fingerprint
-Codes are hexadecimal. In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it, which
-reading takes off again. To rebuild an index from an export, give its code file as the data and its JSON lines as
+Elsewhere codes are hexadecimal. In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it, which
+reading takes off again. To rebuild an index from an export, give the Parquet file both as data with --codes and as
 --attributes; --model adds the model, so that you can search by vector.`,
 		Example: `  hashgrove index export items.hgi -o all.jsonl
-  hashgrove index export items.hgi -o all.hgc
-  hashgrove index build all.hgc --attributes all.jsonl -m items.hgm -o rebuilt.hgi
+  hashgrove index export items.hgi -o all.parquet
+  hashgrove index build all.parquet --codes --attributes all.parquet -m items.hgm -o rebuilt.hgi
   hashgrove index export items.hgi --where 'label = "boots"' --to csv -o -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
@@ -162,23 +163,13 @@ func (e *export) writeLines(to io.Writer) error {
 	return nil
 }
 
-// fields returns the columns of a table and the attributes among them.
-func (e *export) fields() ([]string, []index.Attribute, error) {
+func (e *export) writeCSV(to io.Writer) error {
 	fields := []string{"id", "code", "label", "tags"}
-	attributes := e.Attributes()
-	for _, a := range attributes {
+	for _, a := range e.Attributes() {
 		if slices.Contains(fields[:4], a.Name) {
-			return nil, nil, fmt.Errorf("an attribute is called %s, like a column of the table: export JSON lines", a.Name)
+			return fmt.Errorf("an attribute is called %s, like a column of the table: export JSON lines", a.Name)
 		}
 		fields = append(fields, a.Name)
-	}
-	return fields, attributes, nil
-}
-
-func (e *export) writeCSV(to io.Writer) error {
-	fields, _, err := e.fields()
-	if err != nil {
-		return err
 	}
 	w := csv.NewWriter(to)
 	if err := w.Write(message.Cells(fields)); err != nil {
@@ -193,53 +184,21 @@ func (e *export) writeCSV(to io.Writer) error {
 	return w.Error()
 }
 
-// writeParquet writes a typed table: integer ids and numeric attributes are not written as text.
+// writeParquet writes a typed table: integer ids, numeric attributes and codes are not written as text.
 func (e *export) writeParquet(to io.Writer) error {
-	fields, attributes, err := e.fields()
-	if err != nil {
+	t := dataset.CodeTable{
+		Bits: e.Bits(), Fingerprint: e.Fingerprint(), Label: true, Tags: true, Attributes: e.Attributes(),
+		Integers: !slices.ContainsFunc(e.hits, func(h index.Hit) bool { _, ok := h.ID.Integer(); return !ok }),
+	}
+	if err := t.Begin(to); err != nil {
 		return err
 	}
-	samples := []any{"", "", "", []string(nil)}
-	integers := !slices.ContainsFunc(e.hits, func(h index.Hit) bool { _, ok := h.ID.Integer(); return !ok })
-	if integers {
-		samples[0] = int64(0)
-	}
-	for _, a := range attributes {
-		if a.Kind == index.NumberKind {
-			samples = append(samples, 0.0)
-		} else {
-			samples = append(samples, "")
-		}
-	}
-	w, err := dataset.NewParquetWriter(to, fields, samples)
-	if err != nil {
-		return err
-	}
-	row := make([]any, len(fields))
-	for it := range e.reports {
-		clear(row)
-		if row[0] = string(it.ID); integers {
-			row[0], _ = it.ID.Integer()
-		}
-		row[1], row[3] = it.Code, it.Tags
-		if it.Label != "" {
-			row[2] = it.Label
-		}
-		for i, a := range attributes {
-			v, ok := it.Attributes[a.Name]
-			switch {
-			case !ok:
-			case a.Kind == index.NumberKind:
-				row[4+i] = v
-			default:
-				row[4+i] = valueText(v)
-			}
-		}
-		if err := w.Write(row); err != nil {
+	for _, h := range e.hits {
+		if err := t.Write(e.Item(h)); err != nil {
 			return err
 		}
 	}
-	return w.Close()
+	return t.Close()
 }
 
 func (e *export) writeCodes(to io.Writer) error {

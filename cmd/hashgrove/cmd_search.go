@@ -139,6 +139,7 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of leading bits, order the hits by all bits; 0 means all")
 	cli.Group(f, "Order of the hits")
 	c.data.bindFiles(f, "Queries")
+	c.data.bindCodes(f, "Queries")
 	f.StringVar(&c.server, "server", "", "search a collection of the service at this `URL`, such as http://127.0.0.1:8080")
 	f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token of the service")
 	cli.Group(f, "Service")

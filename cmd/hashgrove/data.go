@@ -55,6 +55,13 @@ func (d *dataFlags) bindFiles(f *pflag.FlagSet, group string) {
 	cli.Group(f, group)
 }
 
+// bindCodes adds the flag that takes rows as codes.
+func (d *dataFlags) bindCodes(f *pflag.FlagSet, group string) {
+	f.BoolVar(&d.Codes, "codes", false, "rows are codes, not vectors: uint8 arrays of packed bits, hexadecimal digits "+
+		"or zeros and ones in the column code, or unsigned 64-bit columns code, or code_0, code_1, ... of Parquet")
+	cli.Group(f, group)
+}
+
 // bindPictures adds the flag that says how pictures become rows. Models know, so verbs that take one have no such flag.
 func (d *dataFlags) bindPictures(f *pflag.FlagSet) {
 	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default 32, or for CIFAR and IDX their "+

@@ -39,6 +39,7 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bindFiles(f, "Data")
 	i.attributeFlags.bind(f)
 	cli.Group(f, "Attributes")
+	i.data.bindCodes(f, "Data")
 }
 
 // bind adds the flags that name a table and its columns.
@@ -52,6 +53,10 @@ func (a *attributeFlags) bind(f *pflag.FlagSet) {
 
 // open opens the attributes of the items in data, which is nil for codes. It returns nil if there are none.
 func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attributes, error) {
+	var codes []string
+	if data != nil {
+		codes = data.CodeColumns()
+	}
 	switch {
 	case a.table == "" && a.id != "":
 		return nil, cli.Usage("missing-flag", "--attributes-id needs --attributes")
@@ -67,7 +72,7 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 		return data.Attributes(a.columns)
 	}
 	t, err := dataset.OpenAttributes(dataset.AttributeSpec{
-		Path: a.table, ID: a.id, ItemID: itemID, Columns: a.columns,
+		Path: a.table, ID: a.id, ItemID: itemID, Columns: a.columns, Skip: codes,
 	})
 	return t, err
 }
@@ -86,10 +91,15 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 		return in, cli.UsageError(err)
 	case coded:
 		in.Input, err = dataset.FromCodes(paths)
+	case i.data.Codes:
+		if in.set, err = i.data.open(paths, nil); err == nil {
+			in.Input, err = dataset.FromPacked(in.set, paths[0])
+		}
 	case m == nil && dataset.CheckExist(paths) != nil:
 		err = cli.UsageError(dataset.CheckExist(paths))
 	case m == nil:
-		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, but %s", paths[0], without)
+		err = cli.Usage("needs-model", "%s: vectors need a model to encode them: %s; "+
+			"if its rows are codes, say so with --codes", paths[0], without)
 	default:
 		var src vectors.Source
 		if in.set, src, err = i.data.openFor(m, paths); err == nil {
@@ -110,7 +120,7 @@ func (i *itemFlags) openWith(path string, data []string) (m *model.Model, in ite
 			return nil, in, err
 		}
 	}
-	in, err = i.open(m, data, "--model says which")
+	in, err = i.open(m, data, "name it with --model")
 	return m, in, err
 }
 

@@ -23,7 +23,6 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/model/inside"
 )
 
 func main() {
@@ -250,5 +249,5 @@ func (a *app) readPrefix(path string, bits int) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inside.Model(m), nil
+	return m.Expert(), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,10 +55,14 @@ func (q *queries) each(ctx context.Context, atLeast int, take func([]api.Query) 
 	if err != nil {
 		return cli.UsageError(err)
 	}
-	if !coded {
+	if !coded && !q.data.Codes {
 		return q.eachRow(ctx, atLeast, take)
 	}
-	list, made, err := search.CodeQueries(q.args, q.rows, q.bits)
+	read := search.CodeQueries
+	if !coded {
+		read = q.packedQueries
+	}
+	list, made, err := read(q.args, q.rows, q.bits)
 	if err == nil {
 		err = q.made(made)
 	}
@@ -65,6 +70,32 @@ func (q *queries) each(ctx context.Context, atLeast int, take func([]api.Query) 
 		return err
 	}
 	return take(list)
+}
+
+// packedQueries is search.CodeQueries for codes from elsewhere.
+func (q *queries) packedQueries(paths []string, rows []int, bits int) (list []api.Query, of hamming.Fingerprint, err error) {
+	set, err := q.data.open(paths, nil)
+	if err != nil {
+		return nil, of, err
+	}
+	in, err := dataset.FromPacked(set, paths[0])
+	if err != nil {
+		return nil, of, err
+	}
+	if in.Bits != bits && bits != 0 {
+		return nil, of, message.New("bits-mismatch", "%s: codes of %d bits for an index of %d", paths[0], in.Bits, bits)
+	}
+	n := 0
+	err = in.Each(context.Background(), 0, func(b *index.Batch) error {
+		for i, id := range b.IDs {
+			if len(rows) == 0 || slices.Contains(rows, n) {
+				list = append(list, api.Query{Name: id.String(), Code: search.HexCode(b.Codes.Row(i), in.Bits)})
+			}
+			n++
+		}
+		return nil
+	})
+	return list, in.Fingerprint, cmp.Or(err, search.CheckRows(paths[0], rows, n, len(list)))
 }
 
 // eachRow reads vectors or pictures.
@@ -103,7 +134,7 @@ func (q *queries) source() (*dataset.Set, vectors.Source, error) {
 	m, err := q.model()
 	if err == nil && m == nil {
 		err = message.New("needs-model", "%s has no model to encode %s with, because it was built from codes: "+
-			"search with a code file, --id or --code, or build it with --model", q.path, q.args[0])
+			"search with codes (--codes), --id or --code, or build it with --model", q.path, q.args[0])
 	}
 	if err != nil {
 		return nil, nil, err

@@ -40,6 +40,7 @@ type AttributeSpec struct {
 	ID      string   // the column or key of the ids; "" means that of the items if the file has it, else id or ids
 	ItemID  string   // name of the id column in the data of the items
 	Columns []string // to take; nil means all
+	Skip    []string // not to take, unless Columns names them
 	ByRow   bool     // record i belongs to row i, even if there are ids
 }
 
@@ -239,6 +240,8 @@ func (r *attributeReader) want(name string, object bool) bool {
 		}
 	case r.hasIDs && name == r.id:
 		c.role = roleID
+	case !chosen && slices.Contains(r.spec.Skip, name):
+		return false
 	case name == "", name == "id", r.own && name == "ids", r.spec.Columns != nil && !chosen:
 		return false // no attribute may be called id
 	case name == "label":

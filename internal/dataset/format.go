@@ -105,6 +105,7 @@ type header struct {
 	labels    string           // file of the labels, if found beside this one
 	shape     picture.Shape    // of rows that are pictures
 	gallery   *gallery.Gallery // the pictures of a folder or an archive
+	code      codeForm         // with Spec.Codes
 }
 
 // RowError reports a row that cannot be used.
@@ -197,7 +198,9 @@ func openFile(path string, spec *Spec) (reader, header, error) {
 	if err == nil && in.isEmptyStream(f.name, spec) {
 		return noRows{in}, header{format: f.name, dim: spec.Dim}, nil
 	}
-	if err == nil {
+	if err == nil && spec.Codes {
+		r, h, err = f.openCodes(in, spec)
+	} else if err == nil {
 		r, h, err = f.open(in, spec)
 	}
 	if err == nil {

@@ -162,9 +162,12 @@ func (in *Input) read(
 		return done(b)
 	}
 	err := error(nil)
-	if in.src == nil {
+	switch {
+	case in.src == nil:
 		err = in.readCodeFiles(ctx, take)
-	} else {
+	case in.model == nil:
+		err = in.pack(ctx, take)
+	default:
 		encode := in.model.EncodeSource
 		if in.Live {
 			encode = in.model.EncodeLive

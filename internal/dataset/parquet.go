@@ -30,7 +30,7 @@ type parquetRows struct {
 type ParquetWriter = parquetrows.Writer
 
 // NewParquetWriter starts a table with named columns of the types of the samples: string, float64 or int64, which may
-// be absent in a row, or []string, []byte, []int8 or []float32. Write takes one value per column, nil for none; Close
+// be absent in a row, or uint64, []string, []byte, []int8 or []float32. Write takes one value per column, nil for none; Close
 // ends the file.
 func NewParquetWriter(w io.Writer, names []string, samples []any) (*ParquetWriter, error) {
 	return parquetrows.NewWriter(w, names, samples)

@@ -19,6 +19,8 @@ type records struct {
 	in    *input
 	unit  string         // what place counts: "line" or "row"
 	place int            // of the current record, from 1
+	rows  int            // of the file, -1 if unknown
+	mark  codeMark       // of Parquet
 	first []string       // all columns; of JSON lines, those of the first
 	names []string       // of the wanted columns; JSON lines add to them
 	known map[string]int // columns by name, -1 if not wanted
@@ -57,7 +59,7 @@ func (e *badRecord) Unwrap() error { return e.error }
 // openRecords opens a table before its first record. With headed, the first row of CSV and TSV has the names whatever it
 // looks like.
 func openRecords(in *input, format string, headed bool) (*records, error) {
-	t := &records{in: in, unit: "line", known: map[string]int{}, close: func() error { return nil }}
+	t := &records{in: in, unit: "line", rows: -1, known: map[string]int{}, close: func() error { return nil }}
 	t.want = func(string, bool) bool { return true }
 	switch format {
 	case "csv", "tsv":
@@ -200,7 +202,7 @@ func (t *records) openParquet() error {
 	if err != nil {
 		return err
 	}
-	t.first = f.Names()
+	t.first, t.rows, t.mark = f.Names(), f.Rows(), f.Lookup
 	type open struct {
 		*parquetrows.Column
 		parquetrows.Field

@@ -296,9 +296,9 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 		rec.label = supervision.CanonicalLabel(rec.label)
 	}
 	switch {
-	case s.labelled && (!rec.hasLabel || rec.label == ""):
+	case s.labelled && (!rec.hasLabel || rec.label == "") && !s.spec.Codes:
 		return p.problem(s.spec.Label, message.New("no-label", "no label%s", inFiles(s.spec.LabelsFile))), nil
-	case s.tagged && !rec.hasTags:
+	case s.tagged && !rec.hasTags && !s.spec.Codes:
 		return p.problem(s.spec.Tags, message.New("no-tags", "no tags")), nil
 	case s.identified && rec.id == "":
 		return p.problem(s.spec.ID, message.New("no-id", "no id%s", inFiles(s.spec.IDsFile))), nil

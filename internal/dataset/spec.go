@@ -66,6 +66,8 @@ type Spec struct {
 
 	SkipBad bool // leave out bad rows instead of stopping at the first one
 
+	Codes bool // rows are codes: their values are the bytes, as read by FromPacked; Vector names the columns
+
 	// Missing allows missing values: NaN, an empty field, NA and null become NaN instead of making a bad row. Infinite
 	// values are still bad.
 	Missing bool
@@ -223,6 +225,9 @@ func (s *Set) addFile(path string) error {
 		}
 		s.labelled = (rec.hasLabel || s.spec.Label != "") && !s.spec.TagsAlone
 		s.tagged = rec.hasTags || s.spec.Tags != ""
+		if s.spec.Codes { // nothing is learned from them: some rows may have none
+			s.labelled, s.tagged = true, true
+		}
 		s.identified = rec.id != "" || s.spec.ID != ""
 	}
 	return s.checkDim(path, h.dim)
@@ -245,6 +250,9 @@ func (s *Set) checkColumns(path string, names []string) error {
 func (s *Set) checkDim(path string, dim int) error {
 	if s.dim < 0 {
 		s.dim, s.dimFile = dim, path
+	}
+	if dim != s.dim && s.spec.Codes {
+		return message.New("dim-mismatch", "%s: codes of %d bits, but those of %s have %d", path, 8*dim, s.dimFile, 8*s.dim)
 	}
 	if dim != s.dim {
 		return message.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)

@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
@@ -22,7 +23,7 @@ func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vec
 	t.Helper()
 	folder := t.TempDir()
 	memory := vectors.NewSpill(folder)
-	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, vectors.ErrUnsupported) {
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, machine.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	memory.Allow(near)

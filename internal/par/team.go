@@ -49,7 +49,6 @@ type round struct {
 const (
 	teamPatience = 300 * time.Microsecond
 	calmLoops    = 200
-	many         = 4 // workers
 )
 
 // patience returns how long to spin in the next loop.

@@ -41,7 +41,7 @@ func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made h
 		}
 		first += t.Codes.Len()
 	}
-	return list, made, checkRows(strings.Join(paths, " "), rows, first, len(list))
+	return list, made, CheckRows(strings.Join(paths, " "), rows, first, len(list))
 }
 
 // IDQueries returns queries by id. A text with commas is one id if an item has it, else a list of ids.
@@ -119,11 +119,11 @@ func EachBatch(
 	if err := flush(); err != nil {
 		return named, err
 	}
-	return named, checkRows(o.Name, o.Rows, read, wanted)
+	return named, CheckRows(o.Name, o.Rows, read, wanted)
 }
 
-// checkRows returns an error if a requested row does not exist or there are no rows at all.
-func checkRows(name string, rows []int, read, wanted int) error {
+// CheckRows returns an error if a requested row does not exist or there are no rows at all.
+func CheckRows(name string, rows []int, read, wanted int) error {
 	if len(rows) > 0 && slices.Max(rows) >= read {
 		return message.New("no-such-row", "%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
@@ -20,7 +21,7 @@ func newSpill(t *testing.T) *Spill {
 	t.Helper()
 	folder := t.TempDir()
 	m := NewSpill(folder)
-	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, ErrUnsupported) {
+	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, machine.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	t.Cleanup(func() {

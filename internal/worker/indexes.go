@@ -10,6 +10,7 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/message"
 	"hashgrove/internal/search"
+	"hashgrove/internal/store"
 	"hashgrove/server"
 )
 
@@ -32,18 +33,28 @@ func (s *workerState) service() (*server.Server, error) {
 	return web, err
 }
 
-// openIndex opens an index as a collection of the service: that of a file, or with a model an empty one, in memory or
-// in a new file.
+// openIndex opens an index as a collection of the service: that of a file, or with a model or the length of codes an
+// empty one, in memory or in a new file.
 func (c *call) openIndex() (any, []Array, error) {
 	var p struct {
 		Name  string `json:"name"`
 		Path  string `json:"path,omitempty"`
 		Model uint64 `json:"model,omitempty"`
+		Bits  int    `json:"bits,omitempty"`
 	}
 	if err := c.read(&p); err != nil {
 		return nil, nil, err
 	}
-	o := server.CollectionOptions{Name: p.Name, Path: p.Path}
+	o := server.CollectionOptions{Name: p.Name, Path: p.Path, Bits: p.Bits}
+	if p.Bits != 0 && p.Path != "" {
+		s, err := store.Create(c.ctx, p.Path, store.Options{Bits: p.Bits})
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			return nil, nil, search.Coded(err)
+		}
+	}
 	if p.Model != 0 {
 		m, err := thing[*hashgrove.Model](c.workerState, p.Model)
 		if err != nil {

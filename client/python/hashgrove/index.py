@@ -24,8 +24,8 @@ _name = "index"  # of the collection in the process
 class _Here(Client):
     """Asks the process of an index, which it starts, and starts again if the index is in a file."""
 
-    def __init__(self, model: Model | None, path: str | None):
-        self.model, self.path = model, path
+    def __init__(self, model: Model | None, path: str | None, bits: int | None):
+        self.model, self.path, self.bits = model, path, bits
         self._token, self._fingerprint = None, None
         self._worker, self._lock, self._closed = Worker(), threading.Lock(), False
         self._session: Any = None
@@ -42,8 +42,10 @@ class _Here(Client):
         if self.path is not None:
             params["path"] = self.path
         there = self.path is not None and os.path.exists(self.path)
-        if not there:
+        if not there and self.model is not None:
             params["model"] = self.model.number(self._worker)
+        elif not there:
+            params["bits"] = self.bits
         self._worker.call("index", params, session=session)
         self._session = session
         if there:
@@ -96,7 +98,8 @@ class _Here(Client):
 
 class Index(Collection):
     """Finds the items with the nearest codes, exactly. It lives in memory, or with a path in a file, where every change is
-    on disk when the call returns; a file that is there is opened, and model may then be None. Threads may share it.
+    on disk when the call returns; a file that is there is opened, and model may then be None. Threads may share it. With bits
+    in place of a model it holds codes from elsewhere: put and search take codes=, uint8 rows as numpy.packbits makes them.
 
     >>> import numpy as np, hashgrove
     >>> y = np.arange(300) % 3
@@ -110,12 +113,15 @@ class Index(Collection):
     ((2, 3), '0', 300)
     """
 
-    def __init__(self, model: Any = None, path: Any = None):
+    def __init__(self, model: Any = None, path: Any = None, *, bits: int | None = None):
         self.path = None if path is None else os.path.abspath(os.fspath(path))
         known = None if model is None else _model(model)
-        if known is None and (self.path is None or not os.path.exists(self.path)):
-            raise Invalid("a new index needs a model: Index(model), or Index(path=...) for one in a file that is there")
-        super().__init__(_Here(known, self.path), _name)
+        if known is None and bits is None and (self.path is None or not os.path.exists(self.path)):
+            raise Invalid("a new index needs a model: Index(model); or the length of codes that you have: Index(bits=64); or "
+                          "Index(path=...) opens one in a file that is there")
+        if bits is not None and (known is not None or not 8 <= bits <= 4096):
+            raise Invalid(f"bits={bits}: codes without a model have 8 to 4096 bits")
+        super().__init__(_Here(known, self.path, bits), _name)
 
     @property
     def model(self) -> Model:

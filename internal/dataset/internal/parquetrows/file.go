@@ -59,6 +59,12 @@ func (f *File) Names() []string {
 // Rows returns the number of rows.
 func (f *File) Rows() int { return int(f.file.NumRows()) }
 
+// Lookup returns a value of the metadata, or "".
+func (f *File) Lookup(key string) string {
+	value, _ := f.file.Lookup(key)
+	return value
+}
+
 // catch turns a panic of the library into an error.
 func catch(err *error) {
 	if p := recover(); p != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // NewWriter starts a file with named columns of the types of the samples: string, float64 or int64, which may be absent
-// in a row, or []string, []byte, []int8 or []float32.
+// in a row, or uint64, []string, []byte, []int8 or []float32.
 func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error) {
 	defer catch(&err)
 	group := parquet.Group{}
@@ -41,6 +41,8 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 			group[name] = parquet.Optional(parquet.Leaf(parquet.DoubleType))
 		case int64:
 			group[name] = parquet.Optional(parquet.Int(64))
+		case uint64:
+			group[name] = parquet.Uint(64)
 		case []string:
 			group[name] = parquet.List(parquet.String())
 		case []byte:
@@ -83,6 +85,8 @@ func (x *Writer) Write(values []any) (err error) {
 			x.row = appendList(x.row, place, v, parquet.FloatValue)
 		case string:
 			x.row = append(x.row, parquet.ByteArrayValue([]byte(v)).Level(0, 1, place))
+		case uint64:
+			x.row = append(x.row, parquet.ValueOf(v).Level(0, 0, place))
 		default:
 			x.row = append(x.row, parquet.ValueOf(v).Level(0, 1, place))
 		}
@@ -110,6 +114,9 @@ func appendList[T any](row parquet.Row, place int, list []T, value func(T) parqu
 	}
 	return row
 }
+
+// Mark adds a value to the metadata of the file.
+func (x *Writer) Mark(key, value string) { x.out.SetKeyValueMetadata(key, value) }
 
 // Close writes the end of the file.
 func (x *Writer) Close() (err error) {

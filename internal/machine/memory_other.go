@@ -1,6 +1,6 @@
 //go:build !unix
 
-package par
+package machine
 
 import "runtime"
 

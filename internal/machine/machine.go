@@ -1,4 +1,5 @@
-package par
+// Package machine is what the program knows of its computer: processor, memory, huge pages, and files that serve as memory.
+package machine
 
 import (
 	"fmt"

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package par
+package machine
 
 func ask([]byte, bool) {}

@@ -1,4 +1,4 @@
-package par
+package machine
 
 import "golang.org/x/sys/cpu"
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package vectors
+package machine
 
 import "os"
 
