@@ -3,7 +3,7 @@
 #             a change lands                    make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
 # make release  archives, wheels and checksums in dist, for VERSION or the commit, and for PLATFORM or all
-# make nightly  hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, other programs beside ours
+# make nightly  hours: all tests, the long ones too, guided fuzzing, a thousand kills, mutants, races, other programs
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
 # For go test, such as TESTFLAGS='-shuffle=on -count=1'.

@@ -37,3 +37,15 @@ func TestAnEmptyTokenIsNone(t *testing.T) {
 		}
 	}
 }
+
+// TestATokenComesOnce refuses a request with two, of which programs before this one may have looked at the other.
+func TestATokenComesOnce(t *testing.T) {
+	s, _ := serveBatch(t, clusters(0, 10, 32, 2))
+	s.options.WriteToken = "a-token-that-nobody-guesses"
+	r := httptest.NewRequest("GET", "http://localhost/v1/collections", nil)
+	r.Header["Authorization"] = []string{"Bearer " + s.options.WriteToken, "Bearer another"}
+	w := httptest.NewRecorder()
+	if s.Handler().ServeHTTP(w, r); w.Code != http.StatusBadRequest {
+		t.Errorf("status %d, %s", w.Code, w.Body)
+	}
+}

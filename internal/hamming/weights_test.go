@@ -40,6 +40,31 @@ func TestSignsOfScores(t *testing.T) {
 	}
 }
 
+// TestDetailFollowsTheClass joins codes of all lengths bit by bit, and weighs their bits by Hamming distance.
+func TestDetailFollowsTheClass(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for range 200 {
+		class, detail := 1+rng.IntN(130), 1+rng.IntN(130)
+		a, b, both := NewCodes(1, class), NewCodes(1, detail), NewCodes(1, class+detail)
+		weights := EqualWeights(class+detail, detail)
+		for bit := range class + detail {
+			of, at, weight := a, bit, BitUnits
+			if bit >= class {
+				of, at, weight = b, bit-class, DetailUnits
+			}
+			of.SetBit(0, at, rng.IntN(2) == 0)
+			both.SetBit(0, bit, of.Bit(0, at))
+			if int(weights[bit]) != weight {
+				t.Fatalf("bit %d of %d and %d weighs %d", bit, class, detail, weights[bit])
+			}
+		}
+		joined := NewCodes(1, class+detail)
+		if Join(joined.Data, a.Data, class, b.Data); !slices.Equal(joined.Data, both.Data) {
+			t.Fatalf("%x and %x of %d and %d bits are joined to %x", a.Data, b.Data, class, detail, joined.Data)
+		}
+	}
+}
+
 // TestWeightsFollowMargins checks what every use relies on: scale and signs change nothing, a larger margin never
 // weighs less, and the sum fits in 16 bits.
 func TestWeightsFollowMargins(t *testing.T) {

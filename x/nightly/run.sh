@@ -8,6 +8,7 @@
 #	fuzz     guided fuzzing of every target for FUZZTIME (20s)
 #	kills    a writer of an index and a service under load are killed KILLS times (1000, and a tenth of it)
 #	tests    all tests of all modules, with HASHGROVE_LONG=1, with which they do all that they can
+#	mutants  small mistakes in the core, one at a time, each of which a test must notice (x/mutants)
 #	race     the race detector over everything but what is about memory or time
 #	peers    training and searching beside XGBoost and FAISS; the log has the ratios
 #	release  archives and wheels for all platforms
@@ -61,13 +62,15 @@ race() {
 		-skip 'Budget|Memory|^TestKill|^TestNothingIsFused$' ./...
 }
 
+mutants() { $GO run ./x/mutants; }
+
 peers() {
 	x/bench/speed.sh step1 rows limits && x/bench/search.sh 64:1000000 256:1000000 && x/bench/margins.sh 64:1000000
 }
 
 release() { make release; }
 
-for stage in fuzz kills tests race peers release; do
+for stage in fuzz kills tests mutants race peers release; do
 	case $only in *" $stage "* | "  ") ;; *) continue ;; esac
 	echo "$(date -u +%T) $stage"
 	if $stage >$logs/$stage.log 2>&1 </dev/null; then
