@@ -8,6 +8,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	parquetformat "github.com/parquet-go/parquet-go/format"
+
+	"hashgrove/internal/testkit/needs"
 )
 
 func parquetOf[T any](rows []T, options ...parquet.WriterOption) string {
@@ -157,17 +159,21 @@ func TestParquetDamage(t *testing.T) {
 	}
 	good := parquetOf([]item{{[]float32{1, 2}, "a"}, {[]float32{3, 4}, "b"}}, parquet.Compression(&parquet.Snappy))
 	dir := t.TempDir()
+	opened := 0
 	for i := range good {
-		for _, flip := range []byte{0x01, 0x80, 0xff} {
+		flips := []byte{0x01, 0x80, 0xff}
+		if !needs.Full() { // one of them for each byte
+			flips = flips[i%3:][:1]
+		}
+		opened += len(flips) + 1
+		for _, flip := range flips {
 			bad := []byte(good)
 			bad[i] ^= flip
 			checkFile(t, fileOf(t, dir, "a", string(bad)), "parquet", Spec{})
 		}
-	}
-	for i := range good {
 		checkFile(t, fileOf(t, dir, "a", good[:i]), "parquet", Spec{})
 	}
-	t.Logf("count: damaged files opened %d", 4*len(good))
+	t.Logf("count: damaged files opened %d", opened)
 }
 
 func FuzzParquet(f *testing.F) {

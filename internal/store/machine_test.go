@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math"
@@ -15,6 +16,7 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/testkit/searchtest"
 )
 
@@ -22,6 +24,10 @@ import (
 // asks all of them the same questions. A map of items and the definition of a search know the answers. What fails is
 // made short, and kept in testdata/rapid to be run again.
 func TestWritesAndSearches(t *testing.T) {
+	if !needs.Full() { // a third of what make check does
+		defer func(was string) { _ = flag.Set("rapid.checks", was) }(flag.Lookup("rapid.checks").Value.String())
+		_ = flag.Set("rapid.checks", "30")
+	}
 	rapid.Check(t, func(r *rapid.T) {
 		m := &machine{T: t, bits: rapid.SampledFrom([]int{8, 64, 100}).Draw(r, "bits"), want: world{}}
 		m.store, m.path = create(t, Options{Bits: m.bits})

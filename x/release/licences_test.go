@@ -13,7 +13,7 @@ const root = "../.."
 
 // TestPartsAreFound looks for parts that are easily forgotten, and for their texts in what users get.
 func TestPartsAreFound(t *testing.T) {
-	parts, err := linkedParts(root, platforms)
+	parts, err := linkedParts(root, []platform{"linux/amd64", "windows/amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}
