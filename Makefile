@@ -57,7 +57,7 @@ full:
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
 # needs a C compiler. It slows the trees thirtyfold: the long tests run with it only in nightly.
 QUICK = HASHGROVE_REQUIRED=
-RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/machine ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
+RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
 	./internal/par/... ./internal/section/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
@@ -84,7 +84,7 @@ EMULATED = $(GO) test -vet=off -timeout 30m $(TESTFLAGS)
 platforms:
 	$(QUICK) GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
 	@if command -v qemu-aarch64-static >/dev/null 2>&1; then \
-		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/machine ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
+		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
 		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/index ./internal/method ./internal/model ./internal/store; \
 	else \
 		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64."; \

@@ -3,25 +3,19 @@ package hashgrove
 import (
 	"cmp"
 	"fmt"
-	"iter"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
-	"hashgrove/internal/vectors"
 )
 
 // OptionError reports an option that is invalid, alone or combined with another; use errors.As to detect it.
 type OptionError struct {
-	Code   message.Code
+	Code   string // says what is wrong, for programs
 	format string
 	args   []any
 }
@@ -52,7 +46,7 @@ func (n option) flag() string {
 }
 
 func wrong(code message.Code, format string, args ...any) error {
-	return message.With(code, &OptionError{code, format, args})
+	return message.With(code, &OptionError{string(code), format, args})
 }
 
 // leastMemory is the smallest limit for Memory: Go itself takes some.
@@ -63,23 +57,21 @@ func (o Options) Check() error {
 	if err := o.checkMethod(); err != nil {
 		return err
 	}
-	share := 0.0
-	if o.Validation != nil {
-		share = *o.Validation
-	}
-	switch {
+	switch c := o.Checkpoint; {
 	case o.MinShared < 0 || o.MinShared > 255:
 		return wrong("bad-flag-value", "%s %d: give a number from 1 to 255", option("min-shared"), o.MinShared)
-	case o.Resume && o.Restart:
+	case c.Resume && c.Restart:
 		return wrong("conflicting-flags", "%s and %s cannot be combined", option("resume"), option("restart"))
-	case (o.SampleSimilar > 0) != (o.SampleDissimilar > 0) || o.SampleSimilar < 0 || o.SampleDissimilar < 0:
+	case (c.Resume || c.Restart) && c.Folder == "":
+		return wrong("missing-flag", "%s and %s need a %s", option("resume"), option("restart"), option("checkpoint"))
+	case o.FastHash.samplesBadly():
 		return wrong("conflicting-flags", "%s and %s must be given together, both positive", option("sample-similar"),
 			option("sample-dissimilar"))
-	case !(share >= 0 && share < 1):
-		return wrong("bad-flag-value", "%s %v is not between 0 and 1", option("validation"), share)
-	case o.PCA < 0 || o.Anchors < 0:
-		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.PCA, option("anchors"),
-			o.Anchors)
+	case !(o.Validation < 1):
+		return wrong("bad-flag-value", "%s %v is not below 1", option("validation"), o.Validation)
+	case o.Other.PCA < 0 || o.Other.Anchors < 0:
+		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.Other.PCA,
+			option("anchors"), o.Other.Anchors)
 	case o.Memory != 0 && o.Memory < leastMemory:
 		return wrong("too-small", "%s %s: nothing can be learned in less than %s", option("memory"),
 			message.Size(o.Memory), message.Size(leastMemory))
@@ -110,7 +102,7 @@ func (o Options) Check() error {
 func (o Options) checkDetail() error {
 	kept := o.DetailBits
 	if kept == 0 && o.Grow != nil {
-		kept = o.Grow.DetailBits()
+		kept = o.Grow.model.DetailBits()
 	}
 	most := hamming.MaxWeightedBits - cmp.Or(o.Bits, fasthash.DefaultBits)
 	switch {
@@ -139,107 +131,20 @@ func (o Options) checkMethod() error {
 	if _, ok := method.Describe(name); !ok && o.Custom == nil {
 		return wrong("no-such-method", "there is no method %q; the methods are %s", name, strings.Join(method.Names(), ", "))
 	}
-	for f := range o.foreign() {
-		named, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		flag := cmp.Or(f.Tag.Get("name"), strings.ReplaceAll(named, "_", "-"))
-		return wrong("wrong-method", "%s does not apply to the method %s", option(flag), name)
+	for _, s := range o.foreign() {
+		return wrong("wrong-method", "%s does not apply to the method %s", option(strings.ReplaceAll(s.name, "_", "-")), name)
 	}
 	return nil
 }
 
-// For returns the options for another registered method, without those that do not apply to it.
-func (o Options) For(name string) Options {
-	o.Method, o.Custom = name, nil
-	for _, v := range (&o).foreign() {
-		v.SetZero()
-	}
-	return o
-}
-
-// foreign yields the options that are set but do not apply to the method.
-func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
-	kinds := []string{"", "others"}
-	switch about, _ := method.Describe(o.name()); {
-	case o.Custom != nil:
-		kinds = []string{""}
-	case o.isFastHash():
-		kinds = []string{"", "fasthash", "trees"}
-	case about.Trees:
-		kinds = append(kinds, "trees")
-	}
-	return func(yield func(reflect.StructField, reflect.Value) bool) {
-		for f, v := range reflect.ValueOf(o).Elem().Fields() {
-			if !v.IsZero() && !slices.Contains(kinds, f.Tag.Get("for")) && !yield(f, v) {
-				return
-			}
-		}
-	}
-}
-
-// resolve translates the options for package method.
-func (o Options) resolve() (method.Options, error) {
-	m := method.Options{
-		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
-		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows,
-		Standardize: o.Standardize, HoldOut: o.HoldOut,
-	}
-	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {
-		return m, wrong("no-such-effort", "%s %q is not quick, normal, best or paper", option("effort"), o.Effort)
-	}
-	var err error
-	if m.FastHash, err = o.FastHash(); err != nil {
-		return m, err
-	}
-	m.FastHash.Similar.Mirrored, m.FastHash.Similar.Averaged = o.Pictures.Mirror, o.Pictures.Average
-	return m, err
-}
-
-// FastHash returns the options specific to FastHash, before defaults.
-func (o Options) FastHash() (fasthash.Options, error) {
-	f := fasthash.Options{
-		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
-		LinearColumns: o.LinearColumns, Candidates: o.Candidates, Bins: vectors.Binning(o.Bins),
-		EqualRowWeights: o.EqualRowWeights,
-		Inference: inference.Options{
-			Method: inference.Method(o.Inference), Loss: inference.Loss(o.Loss), Sweeps: o.Sweeps,
-		},
-		Trees: boost.Options{
-			Boost: boost.Algorithm(o.Boost), Rounds: o.Rounds, Rate: o.Rate, LeafBits: o.LeafBits, Depth: o.Depth,
-			NodeFeatures: o.NodeFeatures, TrimMass: o.Trim, MinNode: o.MinNode, RowShare: o.RowShare,
-			ColumnShare: o.ColumnShare,
-		},
-		Similar: fasthash.Similarity{SampleSimilar: o.SampleSimilar, SampleDissimilar: o.SampleDissimilar},
-	}
-	f.Linear.C = o.SVMCost
-	return f, o.balance(&f)
-}
-
-// balance sets the weights of similar and dissimilar pairs.
-func (o Options) balance(f *fasthash.Options) error {
-	switch o.Balance {
-	case "":
-		return nil
-	case "auto":
-		f.BalancePairs = true
-		return nil
-	case "classes":
-		f.Inference.BalanceClasses = true
-		return nil
-	}
-	s, d, ok := strings.Cut(o.Balance, ":")
-	similar, errS := strconv.Atoi(s)
-	dissimilar, errD := strconv.Atoi(d)
-	if !ok || errS != nil || errD != nil || similar < 1 || dissimilar < 1 {
-		return wrong("bad-flag-value", "%s %s is not auto, classes or two whole numbers like 9:1",
-			option("balance"), o.Balance)
-	}
-	f.Inference.SimilarWeight, f.Inference.DissimilarWeight = similar, dissimilar
-	return nil
+// samplesBadly reports numbers of sampled rows that make no sense.
+func (f FastHashOptions) samplesBadly() bool {
+	return (f.SampleSimilar > 0) != (f.SampleDissimilar > 0) || f.SampleSimilar < 0 || f.SampleDissimilar < 0
 }
 
 // check reports mirror images that cannot be made, and a model to grow whose bits were made differently.
 func (p PictureOptions) check(o Options) error {
-	was := o.Grow != nil && o.Grow.Pictures != nil && o.Grow.Pictures.Averaged
+	was := o.Grow != nil && o.Grow.model.Pictures != nil && o.Grow.model.Pictures.Averaged
 	switch {
 	case p.Average && !p.Mirror:
 		return wrong("missing-flag", "%s needs %s: a model that adds mirror images should learn from some",

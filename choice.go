@@ -6,20 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
-	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/vectors"
-)
-
-// Defaults for holding out rows.
-const (
-	validationShare = 0.05
-	validationRows  = 1000 // at most
-	validationLeast = 200  // rows needed to hold any out
 )
 
 // choose settles what depends on the rows: how many to hold out, and where to store them.
@@ -37,8 +27,8 @@ func (r *run) chooseValidation() error {
 	kind, rows := r.data.Kind(), r.data.Rows/o.FastHash.Similar.PerPicture()
 	judged := kind != "" && kind != supervision.ByPairs
 	switch before, known := earlierValidation(r.o.Grow, r.data.HexDigest()); {
-	case r.o.Validation != nil:
-		if o.Validation = *r.o.Validation; o.Validation > 0 && !judged {
+	case r.o.Validation != 0:
+		if o.Validation = max(0, r.o.Validation); o.Validation > 0 && !judged {
 			return wrong("needs-classes", "%s needs classes or tags to measure held-out rows", option("validation"))
 		}
 	case known:
@@ -57,11 +47,11 @@ func (r *run) chooseValidation() error {
 }
 
 // earlierValidation returns the share of the same data that was held out when the model to grow was trained.
-func earlierValidation(grown *model.Model, data string) (share float64, known bool) {
+func earlierValidation(grown *Model, data string) (share float64, known bool) {
 	if grown == nil {
 		return 0, false
 	}
-	for _, r := range grown.Info.Runs {
+	for _, r := range grown.model.Info.Runs {
 		var o struct {
 			Similarity struct {
 				Validation float64 `json:"validation"`
@@ -74,30 +64,21 @@ func earlierValidation(grown *model.Model, data string) (share float64, known bo
 	return 0, false
 }
 
-// folder returns the folder for temporary files: the model's, unless the user names another or no file is written.
+// folder returns the folder for temporary files: that of the checkpoint, unless the user names another or there is
+// none.
 func (r *run) folder() string {
-	if named := os.Getenv("TMPDIR"); named != "" || r.o.Output == "" {
+	if named := os.Getenv("TMPDIR"); named != "" || r.o.Checkpoint.Folder == "" {
 		return named
 	}
-	return filepath.Dir(r.o.Output)
+	return filepath.Dir(r.o.Checkpoint.Folder)
 }
 
-// limitMemory keeps the process within the memory limit until end is called, which also releases rows and files.
-func (r *run) limitMemory() (end func() error) {
-	before := int64(-1)
-	if r.o.Memory > 0 {
-		r.spill = vectors.NewSpill(r.folder())
-		before = debug.SetMemoryLimit(r.o.Memory - r.o.Memory/10)
+// release gives back rows and files.
+func (r *run) release() error {
+	if r.kept == nil {
+		return r.spill.Close()
 	}
-	return func() (err error) {
-		if r.kept != nil {
-			err = r.kept.Close()
-		}
-		if before >= 0 {
-			debug.SetMemoryLimit(before)
-		}
-		return errors.Join(err, r.spill.Close())
-	}
+	return errors.Join(r.kept.Close(), r.spill.Close())
 }
 
 // planMemory decides which data that grow with the rows go to files.

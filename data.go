@@ -14,7 +14,6 @@ import (
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
-	"hashgrove/method"
 )
 
 // Data holds rows to learn from, or items to put into an index. Make it with Rows, Tagged, Paired, Vectors, Images,
@@ -57,8 +56,20 @@ func (d *Data) WithMissing() *Data {
 	return &out
 }
 
-// Pair says that rows A and B, counted from 0, are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
-type Pair = supervision.Pair
+// Pair says that two rows are similar, dissimilar or of unknown similarity.
+type Pair struct {
+	A, B int32 // the rows, counted from 0
+	Y    int8  // +1, -1 or 0
+}
+
+// pairsOf translates for package supervision.
+func pairsOf(pairs []Pair) []supervision.Pair {
+	list := make([]supervision.Pair, len(pairs))
+	for i, p := range pairs {
+		list[i] = supervision.Pair(p)
+	}
+	return list
+}
 
 // Rows returns vectors with one class each, by name or by number. Rows of the same class are similar.
 func Rows[L string | int](x [][]float32, labels []L) *Data { return withLabels(Vectors(x), labels) }
@@ -91,15 +102,6 @@ func Vectors(x [][]float32) *Data {
 // Codes returns items for an index by their codes, which the model of the index must have made.
 func Codes(codes []Code) *Data {
 	return &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(codes)}}, codes: slices.Concat([]Code{}, codes)}
-}
-
-// From reads rows from a source of your own, once. They need not fit in memory.
-func From(source method.Source) *Data {
-	d := &Data{source: source}
-	if source == nil {
-		d.fail(errors.New("there is no source of rows"))
-	}
-	return d
 }
 
 // WithLabels gives each row a class.
@@ -212,8 +214,8 @@ func (d *Data) learnable(o Options) (rows vectors.Source, missing bool, err erro
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
 	if o.Grow != nil {
-		learned.spec.Follow(o.Grow.Schema(), true)
-		learned.missing, as = learned.spec.Missing, o.Grow.Pictures
+		learned.spec.Follow(o.Grow.model.Schema(), true)
+		learned.missing, as = learned.spec.Missing, o.Grow.model.Pictures
 	}
 	rows, err = learned.rows(o.Pictures, as)
 	return rows, learned.missing, err

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/vectors"
-	"hashgrove/method"
 )
 
 // TestDataNeverChanges: With* give changed copies, and what they are made of stays.
@@ -48,7 +48,7 @@ func TestSourcesOfTheCaller(t *testing.T) {
 	ctx := context.Background()
 	x, labels := clouds(1, 60)
 	table := vectors.Table{X: vectors.Matrix{Rows: len(x), Cols: len(x[0]), Data: slices.Concat(x...)}, Labels: labels}
-	a, b := trained(t)(Train(ctx, From(table), quick)), trained(t)(Train(ctx, Rows(x, labels), quick))
+	a, b := trained(t)(Train(ctx, inside.NewData(table).(*Data), quick)), trained(t)(Train(ctx, Rows(x, labels), quick))
 	if a.Fingerprint() != b.Fingerprint() {
 		t.Error("a source gives another model than memory")
 	}
@@ -56,16 +56,8 @@ func TestSourcesOfTheCaller(t *testing.T) {
 
 // TestModelsOfOthers: what is no model is an error, and a length that a model does not have is named.
 func TestModelsOfOthers(t *testing.T) {
-	for _, m := range []*method.Model{nil, {}, {Encoder: &method.Projection{}}} {
-		if _, err := Wrap(m); err == nil {
-			t.Errorf("%+v was accepted", m)
-		}
-	}
 	x, labels := clouds(1, 30)
-	m := trained(t)(Train(context.Background(), Rows(x, labels), Options{Bits: 4, Rounds: 2}))
-	if again, err := Wrap(m.Expert()); err != nil || again.Fingerprint() != m.Fingerprint() {
-		t.Errorf("%v", err)
-	}
+	m := trained(t)(Train(context.Background(), Rows(x, labels), Options{Bits: 4, Trees: TreeOptions{Rounds: 2}}))
 	for bits, want := range map[int]string{0: "1 to 4", -1: "1 to 4", 5: "1 to 4"} {
 		func() {
 			defer func() {

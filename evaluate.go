@@ -230,7 +230,7 @@ func (e *evaluation) findTruth(base, queries *Data) (err error) {
 	case queries.pairsFile != "":
 		e.queries.Pairs, err = dataset.ReadPairsBetween(queries.pairsFile, e.queries.Data, e.base.Data)
 	case queries.pairs != nil:
-		e.queries.Pairs = queries.pairs
+		e.queries.Pairs = pairsOf(queries.pairs)
 	}
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func ExampleOpenIndex() {
 // Bit lengths: with FastHash a prefix of a code is a code.
 func ExampleModel_Shorter() {
 	vectors, labels := points(0)
-	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Rounds: 10})
+	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 10}})
 	check(err)
 	code, _ := m.Encode([]float32{108, 9})
 	short, _ := m.Shorter(8).Encode([]float32{108, 9})

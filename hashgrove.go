@@ -25,8 +25,5 @@ import (
 // Version is the release recorded in every model it trains.
 const Version = model.Version
 
-// Figures measure how well codes find similar rows.
-type Figures = model.Figures
-
 // Methods returns the names of all methods, FastHash first.
 func Methods() []string { return method.Names() }

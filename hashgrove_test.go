@@ -59,13 +59,13 @@ func trained(t *testing.T) func(*Training, error) *Model {
 }
 
 // quick is a training of a moment.
-var quick = Options{Bits: 16, Rounds: 10}
+var quick = Options{Bits: 16, Trees: TreeOptions{Rounds: 10}}
 
 func TestWholeJob(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "shop.hgm")
 	x, labels := clouds(1, 300)
 	o := quick
-	o.Validation = new(0.0)
+	o.Validation = -1
 	m := trained(t)(Train(ctx, Rows(x, labels), o))
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestWholeJob(t *testing.T) {
 	if loaded.Fingerprint() != m.Fingerprint() || loaded.Bits() != 16 || loaded.Dim() != 8 {
 		t.Fatal("another model came back from the file")
 	}
-	info := loaded.Expert().Info
+	info := loaded.model.Info
 	if info.Method != "fasthash" || len(info.Runs) != 1 || info.Runs[0].Rows != 300 || info.Runs[0].Data == "" || len(info.Classes) != 4 {
 		t.Errorf("the model does not say what made it: %+v", info)
 	}
@@ -147,8 +147,8 @@ func TestSupervision(t *testing.T) {
 		}
 	}
 	for _, name := range Methods() {
-		o := Options{Bits: 8, Rounds: 5}.For(name)
-		if m, err := Train(ctx, Rows(x, labels), o); err != nil || m.Expert().Info.Method != name {
+		o := Options{Bits: 8, Trees: TreeOptions{Rounds: 5}}.For(name)
+		if m, err := Train(ctx, Rows(x, labels), o); err != nil || m.model.Info.Method != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -166,11 +166,11 @@ func TestEffortAndLinearColumns(t *testing.T) {
 	}{
 		{Options{}, fasthash.Normal, 0, "%"},
 		{Options{Effort: fasthash.Paper}, fasthash.Paper, 0, ""},
-		{Options{Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, fasthash.LinearScores},
-		{Options{Effort: fasthash.Quick, LinearColumns: fasthash.KernelScores}, fasthash.Quick, 8, fasthash.KernelScores},
+		{Options{Effort: fasthash.Paper, FastHash: FastHashOptions{LinearColumns: fasthash.LinearScores}}, fasthash.Paper, 4, fasthash.LinearScores},
+		{Options{Effort: fasthash.Quick, FastHash: FastHashOptions{LinearColumns: fasthash.KernelScores}}, fasthash.Quick, 8, fasthash.KernelScores},
 	} {
-		c.o.Bits, c.o.Rounds = 4, 10
-		m := trained(t)(Train(ctx, Rows(x, labels), c.o)).Expert()
+		c.o.Bits, c.o.Trees.Rounds = 4, 10
+		m := trained(t)(Train(ctx, Rows(x, labels), c.o)).model
 		var chosen fasthash.Options
 		if err := json.Unmarshal(m.Info.Runs[0].Options, &chosen); err != nil {
 			t.Fatal(err)
@@ -322,7 +322,7 @@ func TestOpenFile(t *testing.T) {
 	if m.Fingerprint() != trained(t)(Train(ctx, Rows(x, labels), quick)).Fingerprint() {
 		t.Error("a file gives another model than memory")
 	}
-	if names := m.Expert().Info.Features; len(names) != 8 || names[0] != "a" {
+	if names := m.model.Info.Features; len(names) != 8 || names[0] != "a" {
 		t.Errorf("columns %q", names)
 	}
 	ix := must[*Index](t)(NewIndex(ctx, m, d))
@@ -385,7 +385,7 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		o.Pictures = p
 		m := trained(t)(Train(ctx, Images(pictures, labels), o))
 		fromFolder := trained(t)(Train(ctx, folder, o))
-		if got, want := fromFolder.Expert().Pictures, m.Expert().Pictures; *got != *want || want.Mirrored != p.Mirror || want.Averaged != p.Average || want.Squash != p.Squash {
+		if got, want := fromFolder.model.Pictures, m.model.Pictures; *got != *want || want.Mirrored != p.Mirror || want.Averaged != p.Average || want.Squash != p.Squash {
 			t.Errorf("%+v: prepared as %v in memory and %v in a folder", p, want, got)
 		}
 		path := filepath.Join(t.TempDir(), "m.hgm")

@@ -3,19 +3,29 @@ package hashgrove
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"image"
 	"math/bits"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/vectors"
-	"hashgrove/method"
 )
 
 // Model turns vectors into codes. It is safe for concurrent use.
 type Model struct{ model *model.Model }
+
+func init() {
+	inside.Model = func(m any) *model.Model {
+		if t, ok := m.(*Training); ok {
+			return t.model
+		}
+		return m.(*Model).model
+	}
+	inside.NewModel = func(m *model.Model) any { return &Model{m} }
+	inside.NewData = func(rows vectors.Source) any { return &Data{source: rows} }
+}
 
 // LoadModel reads and checks a model file.
 func LoadModel(path string) (*Model, error) {
@@ -28,21 +38,6 @@ func LoadModel(path string) (*Model, error) {
 
 // Save writes the model to a file, all or nothing. The file records its method, options, data and seed.
 func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
-
-// Wrap checks and wraps a model made by other means, such as an encoder built from your own numbers. To train a method
-// of your own, use Options.Custom instead.
-func Wrap(m *method.Model) (*Model, error) {
-	if m == nil || m.Encoder == nil {
-		return nil, errors.New("there is no encoder in the model")
-	}
-	if err := m.Check(); err != nil {
-		return nil, err
-	}
-	return &Model{m}, nil
-}
-
-// Expert returns the underlying model, with its encoder and the record of its training.
-func (m *Model) Expert() *method.Model { return m.model }
 
 // Bits returns the length of the codes.
 func (m *Model) Bits() int { return m.model.Encoder.Bits() }

@@ -5,48 +5,141 @@ import (
 	"time"
 
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/message"
+	"hashgrove/internal/model"
 )
 
 // Training is a trained model with its report.
 type Training struct {
 	*Model
 	Report Report
+
+	checkpoint string
+}
+
+// Save writes the model to a file, all or nothing, and then removes the checkpoint of the training.
+func (t *Training) Save(path string) error {
+	if err := t.Model.Save(path); err != nil {
+		return err
+	}
+	return fasthash.Method{Run: fasthash.Run{Checkpoint: t.checkpoint}}.Finish()
 }
 
 // Report describes a training run.
 type Report struct {
-	// How well held-out rows find each other, and how well they find rows learned from; nil if none were held out.
-	// Expect the figures for new items.
+	// NewItems says how well rows held out of training find each other, which is what to expect of new items, and
+	// LearnedItems how well they find rows learned from. Both are nil if no rows were held out.
 	NewItems, LearnedItems *Figures
 
-	Method   string
-	Bits     int // asked for; the model may have fewer
-	Seed     uint64
-	Rows     int // in the data, including those held out
-	Notes    []Note
-	HeldOut  float64          // share of rows held out for the figures
-	FastHash *fasthash.Report // what FastHash chose, bit by bit; nil for other methods
-	Device   string           // GPU that grew trees; "" if only the cores did
-	Memory   *MemoryUse       // nil without a limit
+	Method      string  // its name
+	Bits        int     // asked for; the model may have fewer
+	Seed        uint64  // as given, or the default
+	Rows        int     // in the data, including those held out
+	LearnedRows int     // mirror images count
+	HeldOut     float64 // share of rows held out for the figures
+
+	Notes  []Note     // what was chosen, and doubts, in order
+	Device string     // GPU that grew trees; "" if only the cores did
+	Memory *MemoryUse // nil without a limit
 
 	Learning time.Duration // of the method alone
-	Total    time.Duration
+	Total    time.Duration // with reading and measuring
+
+	// FastHash says what FastHash chose; nil for other methods.
+	FastHash *FastHashReport
 }
 
-// Note is a choice made during training, with its reason, or a doubt. The code is for programs, the text for people.
+// FastHashReport says what FastHash chose, and how long each bit took.
+type FastHashReport struct {
+	Summary string       // effort and learner in words
+	Effort  string       // as given, or the default
+	Learner string       // what Step 2 learned: trees, scores or linear
+	Trees   TreeOptions  // as chosen; without a meaning for other learners
+	Columns string       // which columns were added, and why, or why not; "" if none were asked for
+	Bits    []LearnedBit // newly learned, in order
+}
+
+// LearnedBit describes a bit that FastHash learned.
+type LearnedBit struct {
+	Bit        int           // from 1
+	Objective  float64       // mean loss of the pairs over the bits so far
+	TrainError float64       // share of the rows whose bit the hash function misses
+	Trees      int           // in the hash function; 0 for other learners
+	Inference  time.Duration // of Step 1, which chooses the bit
+	Boost      time.Duration // of Step 2, which learns to predict it
+}
+
+// learnedBit translates from package fasthash.
+func learnedBit(b fasthash.Bit) LearnedBit {
+	return LearnedBit{b.Bit, b.Stat.Objective, b.Stat.TrainError, b.Stat.Trees, b.Inference, b.Boost}
+}
+
+// fastHashReport translates from package fasthash.
+func fastHashReport(r *fasthash.Report) *FastHashReport {
+	o := r.Options
+	f := &FastHashReport{Summary: o.Summary(), Effort: string(o.Effort), Learner: string(o.Learner), Columns: r.Linear,
+		Trees: treesOf(o.Trees)}
+	for _, b := range r.Bits {
+		f.Bits = append(f.Bits, learnedBit(b))
+	}
+	return f
+}
+
+func treesOf(t boost.Options) TreeOptions {
+	return TreeOptions{
+		Boost: string(t.Boost), Rounds: t.Rounds, Depth: t.Depth, NodeFeatures: t.NodeFeatures, Trim: t.TrimMass,
+		MinNode: t.MinNode, RowShare: t.RowShare, ColumnShare: t.ColumnShare, Rate: t.Rate, LeafBits: t.LeafBits,
+	}
+}
+
+// Figures measure how well queries find some items. All but Rows and DistinctCodes are between 0 and 1.
+type Figures struct {
+	Rows int `json:"rows"` // of the items
+	// MAP is the mean average precision by Hamming distance, expected over the orders of ties; MAPLow and MAPHigh are
+	// those of the worst and of the best order.
+	MAP           float64 `json:"map"`
+	MAPLow        float64 `json:"map_low"`
+	MAPHigh       float64 `json:"map_high"`
+	Precision     float64 `json:"precision"` // of the first 100, or of as many as a query has relevant items
+	PRArea        float64 `json:"pr_area"`   // below the curve of precision against recall
+	DistinctCodes int     `json:"distinct_codes"`
+
+	Margins  RankingFigures `json:"margins,omitzero"`  // of the same codes, ranked by the margins of the query
+	Expected RankingFigures `json:"expected,omitzero"` // of the same codes, ranked by the expected code of the query
+}
+
+// RankingFigures are the Figures that depend on the ranking; zeros if it was not measured.
+type RankingFigures struct {
+	MAP       float64 `json:"map"`
+	MAPLow    float64 `json:"map_low"`
+	MAPHigh   float64 `json:"map_high"`
+	Precision float64 `json:"precision"`
+	PRArea    float64 `json:"pr_area"`
+}
+
+// figuresOf translates from package model.
+func figuresOf(f *model.Figures) *Figures {
+	if f == nil {
+		return nil
+	}
+	return &Figures{f.Rows, f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea, f.DistinctCodes,
+		RankingFigures(f.Margins), RankingFigures(f.Expected)}
+}
+
+// Note is a choice made during training, with its reason, or a doubt.
 type Note struct {
-	Code  message.Code
-	Text  string
-	Doubt bool
+	Code  string // says what it is about, for programs
+	Text  string // for people
+	Doubt bool   // about the data or the figures
 }
 
 // MemoryUse says how a memory limit was met, in bytes.
 type MemoryUse struct {
-	Budget   int64 `json:"budget_bytes"`
-	Estimate int64 `json:"estimate_bytes"` // with everything in memory
-	Least    int64 `json:"least_bytes"`    // with mapped files
-	Mapped   bool  `json:"mapped"`
+	Budget   int64 `json:"budget_bytes"`              // Options.Memory
+	Estimate int64 `json:"estimate_bytes"`            // with everything in memory
+	Least    int64 `json:"least_bytes"`               // with mapped files
+	Mapped   bool  `json:"mapped"`                    // whether files were needed
 	InMemory int64 `json:"in_memory_bytes,omitempty"` // arrays of rows that stayed there
 	Files    int64 `json:"file_bytes,omitempty"`      // mapped files, at most
 }
@@ -63,8 +156,8 @@ func (m *MemoryUse) String() string {
 type Progress struct {
 	Rows int // read so far; 0 in later steps
 
-	Bit, Bits int           // the bit just learned, from 1, and the number asked for; 0 in other steps
-	Learned   *fasthash.Bit // details of that bit; nil in other steps
+	Bit, Bits int         // the bit just learned, from 1, and the number asked for; 0 in other steps
+	Learned   *LearnedBit // details of that bit; nil in other steps
 
 	Note *Note // nil in other steps
 }

@@ -21,7 +21,7 @@ import (
 // run is the state of one training:
 //
 //	source -> vectors of pictures -> one scan, kept -> what is held out, where rows lie ->
-//	package method -> the model with what it remembers -> file
+//	package method -> the model with what it remembers
 //
 // The source is read once: its rows are kept in memory or, if they are many, in a temporary file.
 type run struct {
@@ -36,8 +36,8 @@ type run struct {
 	report    Report
 }
 
-// Train learns a model from the data and saves it if Options.Output names a file. The same data, options and seed give
-// the same model, byte for byte, whether trained here, by the command or in a comparison. Files are read once.
+// Train learns a model from the data. The same data, options and seed give the same model, byte for byte, whether
+// trained here, by the command or in a comparison. Files are read once.
 func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 	began := time.Now()
 	if err := o.Check(); err != nil {
@@ -53,8 +53,10 @@ func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 		defer r.device.Close()
 		r.m.FastHash.Device = r.device
 	}
-	end := r.limitMemory()
-	defer func() { err = cmp.Or(err, end()) }()
+	if o.Memory > 0 {
+		r.spill = vectors.NewSpill(r.folder())
+	}
+	defer func() { err = cmp.Or(err, r.release()) }()
 	if err := r.read(ctx, d); err != nil {
 		return nil, err
 	}
@@ -66,11 +68,12 @@ func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	r.remember(m)
-	if err := r.save(m); err != nil {
-		return nil, err
+	if r.report.Memory != nil && r.report.Memory.Mapped {
+		r.report.Memory.InMemory, r.report.Memory.Files = r.spill.Sizes()
 	}
-	r.report.NewItems, r.report.LearnedItems, r.report.Total = m.Info.NewItems, m.Info.LearnedItems, time.Since(began)
-	return &Training{&Model{m}, r.report}, nil
+	r.report.NewItems, r.report.LearnedItems = figuresOf(m.Info.NewItems), figuresOf(m.Info.LearnedItems)
+	r.report.Total = time.Since(began)
+	return &Training{&Model{m}, r.report, o.Checkpoint.Folder}, nil
 }
 
 // emit reports a step.
@@ -82,7 +85,7 @@ func (r *run) emit(p Progress) {
 
 // note records and reports a choice.
 func (r *run) note(code message.Code, format string, args ...any) {
-	r.addNote(Note{Code: code, Text: fmt.Sprintf(format, args...)})
+	r.addNote(Note{Code: string(code), Text: fmt.Sprintf(format, args...)})
 }
 
 func (r *run) addNote(n Note) {
@@ -193,7 +196,7 @@ func (r *run) readPairs(d *Data) error {
 	if d.pairsFile != "" {
 		return dataset.ReadPairs(d.pairsFile, r.data)
 	}
-	return r.data.SetPairs(d.pairs)
+	return r.data.SetPairs(pairsOf(d.pairs))
 }
 
 // vectors returns what to learn from: the rows themselves, or the features of pictures followed by those of their
@@ -203,7 +206,7 @@ func (r *run) vectors(rows vectors.Source, paired bool) (vectors.Source, error) 
 	pictures, ok := picture.Of(rows)
 	switch {
 	case p.Features == "" && !ok && r.o.Grow != nil:
-		return r.o.Grow.Source(rows, r.o.Threads) // in the order of its columns
+		return r.o.Grow.model.Source(rows, r.o.Threads) // in the order of its columns
 	case p.Features == "":
 		return rows, nil
 	case !ok:
@@ -230,14 +233,16 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	r.noteStart()
 	report := &fasthash.Report{Rows: r.data.Rows}
 	o := r.o
-	checkpoint := o.Checkpoint
-	if checkpoint == "" && o.Output != "" && o.isFastHash() {
-		checkpoint = o.Output + ".ckpt"
-	}
 	r.m.Run = fasthash.Run{
-		Checkpoint: checkpoint, Resume: o.Resume, Restart: o.Restart, Grow: o.Grow, Features: r.extractor,
+		Checkpoint: o.Checkpoint.Folder, Resume: o.Checkpoint.Resume, Restart: o.Checkpoint.Restart, Features: r.extractor,
 		Spill: r.m.Run.Spill, Report: report,
-		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
+		Progress: func(b fasthash.Bit) {
+			learned := learnedBit(b)
+			r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &learned})
+		},
+	}
+	if o.Grow != nil {
+		r.m.Run.Grow = o.Grow.model
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
 	began := time.Now()
@@ -247,8 +252,9 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 		return nil, r.needsMemory(err)
 	}
 	if o.isFastHash() {
-		r.report.FastHash = report
+		r.report.FastHash = fastHashReport(report)
 	}
+	r.report.LearnedRows = m.Info.Runs[len(m.Info.Runs)-1].Rows
 	if r.report.Device = r.device.Name(); r.report.Device != "" {
 		r.note("device", "trees were grown on %s, and the processor did the rest", r.report.Device)
 	}
@@ -294,8 +300,8 @@ func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 
 // remember stores in the model how to turn later data into vectors: from pictures, or from columns by name.
 func (r *run) remember(m *model.Model) {
-	grown := r.o.Grow
 	m.Features = r.extractor
+	grown := r.m.Run.Grow
 	if grown != nil {
 		m.Pictures = grown.Pictures // like the bits it starts from
 	} else if p, ok := r.schema.Pictures.(*picture.Preparation); ok && (r.extractor != nil || p.Values() == m.Dim()) {
@@ -308,18 +314,4 @@ func (r *run) remember(m *model.Model) {
 	if grown != nil && len(grown.Info.Features) > 0 {
 		m.Info.Features = grown.Info.Features
 	}
-}
-
-// save writes the model, then removes the checkpoint.
-func (r *run) save(m *model.Model) error {
-	if r.report.Memory != nil && r.report.Memory.Mapped {
-		r.report.Memory.InMemory, r.report.Memory.Files = r.spill.Sizes()
-	}
-	if r.o.Output == "" {
-		return nil
-	}
-	if err := model.WriteFile(r.o.Output, m); err != nil {
-		return err
-	}
-	return fasthash.Method{Run: r.m.Run}.Finish()
 }

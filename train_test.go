@@ -21,8 +21,8 @@ import (
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
 
@@ -108,19 +108,19 @@ func TestSourcesAreReadOnce(t *testing.T) {
 	}
 	pictures, _ := open(t, dataset.Spec{Paths: []string{folder}, Size: 8}).AsPictures()
 	passes := 0
-	gist := hashgrove.Options{Bits: 4, Rounds: 5, Pictures: hashgrove.PictureOptions{Features: "pixels", Mirror: true}}
+	gist := hashgrove.Options{Bits: 4, Pictures: hashgrove.PictureOptions{Features: "pixels", Mirror: true}, Trees: hashgrove.TreeOptions{Rounds: 5}}
 	for name, c := range map[string]struct {
 		src vectors.Source
 		o   hashgrove.Options
 	}{
-		"csv":        {counted{table, &passes}, hashgrove.Options{Bits: 4, Rounds: 5}},
-		"csv, ksh":   {counted{table, &passes}, hashgrove.Options{Bits: 4, Method: "ksh", Anchors: 20}},
-		"csv, files": {counted{table, &passes}, hashgrove.Options{Bits: 4, Rounds: 5, LinearColumns: "off", Memory: 300e6}},
-		"pixels":     {countedPictures{pictures, &passes}, hashgrove.Options{Bits: 4, Rounds: 5}},
+		"csv":        {counted{table, &passes}, hashgrove.Options{Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 5}}},
+		"csv, ksh":   {counted{table, &passes}, hashgrove.Options{Bits: 4, Method: "ksh", Other: hashgrove.OtherOptions{Anchors: 20}}},
+		"csv, files": {counted{table, &passes}, hashgrove.Options{Bits: 4, Memory: 300e6, Trees: hashgrove.TreeOptions{Rounds: 5}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}}},
+		"pixels":     {countedPictures{pictures, &passes}, hashgrove.Options{Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 5}}},
 		"features":   {countedPictures{pictures, &passes}, gist},
 	} {
 		passes = 0
-		if _, err := hashgrove.Train(t.Context(), hashgrove.From(c.src), c.o); err != nil || passes != 1 {
+		if _, err := hashgrove.Train(t.Context(), inside.NewData(c.src).(*hashgrove.Data), c.o); err != nil || passes != 1 {
 			t.Errorf("%s: %d passes, %v", name, passes, err)
 		}
 	}
@@ -128,19 +128,18 @@ func TestSourcesAreReadOnce(t *testing.T) {
 
 // TestOptionsThatCannotBeMeant: every option is for some methods, and says so for the others.
 func TestOptionsThatCannotBeMeant(t *testing.T) {
-	share := func(v float64) *float64 { return &v }
 	for want, o := range map[string]hashgrove.Options{
-		"wrong-method rounds lsh":               {Method: "lsh", Rounds: 5},
+		"wrong-method rounds lsh":               {Method: "lsh", Trees: hashgrove.TreeOptions{Rounds: 5}},
 		"wrong-method effort ksh":               {Method: "ksh", Effort: fasthash.Quick},
-		"wrong-method resume sdh":               {Method: "sdh", Resume: true},
-		"wrong-method linear-columns tsh-trees": {Method: "tsh-trees", LinearColumns: "off", Rounds: 3},
-		"wrong-method anchors fasthash":         {Anchors: 5},
-		"wrong-method anchors mine":             {Custom: nothing{}, Method: "mine", Anchors: 5},
+		"wrong-method resume sdh":               {Method: "sdh", Checkpoint: hashgrove.Checkpoint{Resume: true}},
+		"wrong-method linear-columns tsh-trees": {Method: "tsh-trees", Trees: hashgrove.TreeOptions{Rounds: 3}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}},
+		"wrong-method anchors fasthash":         {Other: hashgrove.OtherOptions{Anchors: 5}},
+		"wrong-method anchors mine":             {Custom: nothing{}, Method: "mine", Other: hashgrove.OtherOptions{Anchors: 5}},
 		"no-such-method magic":                  {Method: "magic"},
 		"no-such-effort effort most":            {Effort: "most"},
-		"bad-flag-value validation 1":           {Validation: share(1)},
-		"bad-flag-value balance 9:x":            {Balance: "9:x"},
-		"conflicting-flags resume restart":      {Resume: true, Restart: true},
+		"bad-flag-value validation 1":           {Validation: 1},
+		"bad-flag-value balance 9:x":            {FastHash: hashgrove.FastHashOptions{Balance: "9:x"}},
+		"conflicting-flags resume restart":      {Checkpoint: hashgrove.Checkpoint{Resume: true, Restart: true}},
 		"too-small memory":                      {Memory: 5},
 		"missing-flag mirror features":          {Pictures: hashgrove.PictureOptions{Mirror: true}},
 	} {
@@ -158,8 +157,8 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		}
 	}
 	for _, name := range method.Names() {
-		o := hashgrove.Options{Rounds: 5, Anchors: 9, LinearColumns: "off"}.For(name)
-		if err := o.Check(); err != nil || (o.Rounds == 5) != (name == "fasthash" || name == "tsh-trees") {
+		o := hashgrove.Options{Trees: hashgrove.TreeOptions{Rounds: 5}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}, Other: hashgrove.OtherOptions{Anchors: 9}}.For(name)
+		if err := o.Check(); err != nil || (o.Trees.Rounds == 5) != (name == "fasthash" || name == "tsh-trees") {
 			t.Errorf("%s: %v of %+v", name, err, o)
 		}
 	}
@@ -168,11 +167,11 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 // TestOptionsInJSON: the names are those of the flags, and zero is something else than nothing.
 func TestOptionsInJSON(t *testing.T) {
 	var o hashgrove.Options
-	text := `{"bits":8,"effort":"quick","validation":0,"candidate_bits":3,"pictures":{"features":"gist320"}}`
+	text := `{"bits":8,"effort":"quick","validation":-1,"candidate_bits":3,"pictures":{"features":"gist320"}}`
 	if err := json.Unmarshal([]byte(text), &o); err != nil || o.Check() != nil {
 		t.Fatal(err, o.Check())
 	}
-	if o.Bits != 8 || o.Validation == nil || *o.Validation != 0 || o.Candidates != 3 {
+	if o.Bits != 8 || o.Validation != -1 || o.FastHash.Candidates != 3 {
 		t.Errorf("%+v", o)
 	}
 	if again, err := json.Marshal(o); err != nil || len(again) != len(text) {
@@ -183,7 +182,7 @@ func TestOptionsInJSON(t *testing.T) {
 // nothing is a method that learns nothing.
 type nothing struct{}
 
-func (nothing) Train(context.Context, *supervision.Data) (*model.Model, error) {
+func (nothing) Train(context.Context, *hashgrove.TrainingRows) ([]hashgrove.Hyperplane, error) {
 	return nil, errors.New("nothing was learned")
 }
 
@@ -194,33 +193,37 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "m.hgm")
 	var rows, bits int
 	var notes []hashgrove.Note
-	o := hashgrove.Options{Bits: 6, Rounds: 5, Output: output, Progress: func(p hashgrove.Progress) {
+	o := hashgrove.Options{Bits: 6, Trees: hashgrove.TreeOptions{Rounds: 5}, Progress: func(p hashgrove.Progress) {
 		rows, bits = max(rows, p.Rows), max(bits, p.Bit)
 		if p.Note != nil {
 			notes = append(notes, *p.Note)
 		}
 	}}
-	made, err := hashgrove.Train(t.Context(), hashgrove.From(set), o)
+	o.Checkpoint.Folder = output + ".ckpt"
+	made, err := hashgrove.Train(t.Context(), inside.NewData(set).(*hashgrove.Data), o)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Save(output); err != nil {
 		t.Fatal(err)
 	}
 	if rows != 400 || bits != 6 || len(notes) == 0 || fmt.Sprint(notes) != fmt.Sprint(made.Report.Notes) {
 		t.Errorf("%d rows, %d bits, notes %v, in the report %v", rows, bits, notes, made.Report.Notes)
 	}
-	if made.Report.HeldOut != 0.05 || made.Report.NewItems == nil || made.Report.LearnedItems == nil || made.Report.FastHash.Rows != 380 ||
+	if made.Report.HeldOut != 0.05 || made.Report.NewItems == nil || made.Report.LearnedItems == nil || made.Report.LearnedRows != 380 ||
 		made.Report.Rows != 400 || made.Report.Total <= 0 || made.Report.Learning <= 0 || made.Report.Method != "fasthash" {
 		t.Errorf("%+v", made.Report)
 	}
 	saved, err := model.ReadFile(output)
-	if err != nil || saved.Fingerprint() != made.Expert().Fingerprint() || saved.Info.Label != "kind" ||
+	if err != nil || saved.Fingerprint() != inside.Model(made).Fingerprint() || saved.Info.Label != "kind" ||
 		strings.Join(saved.Info.Features, "") != "abcd" {
 		t.Errorf("%v, %+v", err, saved.Info)
 	}
 	if _, err := os.Stat(output + ".ckpt"); err == nil {
 		t.Error("the checkpoint is still there")
 	}
-	all, err := hashgrove.Train(t.Context(), hashgrove.From(set), hashgrove.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
-	if err != nil || all.Report.FastHash.Rows != 400 || all.Report.NewItems != nil {
+	all, err := hashgrove.Train(t.Context(), inside.NewData(set).(*hashgrove.Data), hashgrove.Options{Bits: 6, Validation: -1, Trees: hashgrove.TreeOptions{Rounds: 5}})
+	if err != nil || all.Report.LearnedRows != 400 || all.Report.NewItems != nil {
 		t.Errorf("from all rows: %v, %+v", err, all.Report)
 	}
 }
@@ -243,7 +246,7 @@ func TestCopiesAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := open(t, dataset.Spec{Paths: []string{path}, Label: "kind", ID: "sku"})
-		made, err := hashgrove.Train(t.Context(), hashgrove.From(set), hashgrove.Options{Bits: 2, Rounds: 2})
+		made, err := hashgrove.Train(t.Context(), inside.NewData(set).(*hashgrove.Data), hashgrove.Options{Bits: 2, Trees: hashgrove.TreeOptions{Rounds: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}

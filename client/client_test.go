@@ -42,7 +42,7 @@ func start(dir, token string) (address string, stop func(), err error) {
 	x, labels := rows(60)
 	paths := map[string]string{}
 	for name, detail := range map[string]int{"shop": 0, "style": 3} {
-		options := hashgrove.Options{Bits: 16, DetailBits: detail, Rounds: 3, LinearColumns: "off"}
+		options := hashgrove.Options{Bits: 16, DetailBits: detail, Trees: hashgrove.TreeOptions{Rounds: 3}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}}
 		m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), options)
 		if err != nil {
 			return "", nil, err
@@ -230,7 +230,7 @@ func TestCollections(t *testing.T) {
 	ctx := context.Background()
 	c, shop := connect(t)
 	x, labels := rows(60)
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), hashgrove.Options{Bits: 8, Rounds: 3, LinearColumns: "off"})
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), hashgrove.Options{Bits: 8, Trees: hashgrove.TreeOptions{Rounds: 3}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}})
 	ok(t, err)
 	path := filepath.Join(t.TempDir(), "m.hgm")
 	ok(t, m.Save(path))

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"hashgrove/internal/compare/report"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
+	"hashgrove/internal/par"
 	"hashgrove/internal/section"
 )
 
@@ -174,7 +174,7 @@ type figure struct {
 // Markdown writes the table and how it was made. Figures are links to files beside it; see WriteFigures.
 func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s, %s, `%s`\n\n", t.Title, now.Format("2006-01-02"), machine.Description(), command)
+	fmt.Fprintf(&b, "# %s\n\n%s, %s, `%s`\n\n", t.Title, now.Format("2006-01-02"), par.Description(), command)
 	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat("---|", len(t.Head)))
 	for _, row := range t.Rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))

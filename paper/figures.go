@@ -23,7 +23,7 @@ func cifar10Inference() Experiment {
 		for _, bits := range lengths {
 			t := paperTrees(64)
 			if learner == fasthash.Linear {
-				t.Learner = string(learner) // trees are the default, which must not change the key
+				t.FastHash.Learner = string(learner) // trees are the default, which must not change the key
 			}
 			r := fastHashRow(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
 			if bits < 64 {
@@ -57,8 +57,9 @@ training time of their own.`
 
 // twoStep returns a row of TSH with all pairs, trained like FastHash, so that it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
-	t := hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Order: string(fasthash.TSH), Learner: string(learner),
-		Inference: string(inference.Spectral)}
+	t := hashgrove.Options{Bits: bits, Effort: fasthash.Paper, FastHash: hashgrove.FastHashOptions{
+		Order: string(fasthash.TSH), Learner: string(learner), Inference: string(inference.Spectral),
+	}}
 	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
 

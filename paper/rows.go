@@ -34,20 +34,20 @@ func paperTrees(bits int) hashgrove.Options {
 	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper}
 }
 func trees(bits, rounds, depth int) hashgrove.Options {
-	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Rounds: rounds, Depth: depth}
+	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: rounds, Depth: depth}}
 }
 
 // fewRows and manyRows return our settings for few training pictures and for all of them with their mirror images. They
 // were chosen on a validation part of CIFAR-10.
 func fewRows(bits int) hashgrove.Options {
 	t := trees(bits, 800, 3)
-	t.Trim, t.NodeFeatures = 0.9, 50
+	t.Trees.Trim, t.Trees.NodeFeatures = 0.9, 50
 	return t
 }
 
 func manyRows(bits int) hashgrove.Options {
 	t := trees(bits, 400, 6)
-	t.Trim, t.NodeFeatures = 0.9, 100
+	t.Trees.Trim, t.Trees.NodeFeatures = 0.9, 100
 	return t
 }
 
@@ -62,7 +62,7 @@ func fastHashRow(r recipe, train int, t hashgrove.Options, label string, paper p
 // methodRow returns a row of another method, which learns from all rows of the sample.
 func methodRow(r recipe, train int, name string, o hashgrove.Options, paper paperRow) row {
 	o.Bits = cmp.Or(o.Bits, fasthash.DefaultBits)
-	o.Rows = cmp.Or(o.Rows, -1)
+	o.Other.Rows = cmp.Or(o.Other.Rows, -1)
 	return row{recipe: r, train: train, method: name, options: o, paper: paper}
 }
 
@@ -78,8 +78,8 @@ func (r row) title() string {
 	if !ok {
 		return r.method
 	}
-	if r.options.Anchors > 0 {
-		return fmt.Sprintf("%s, %d anchors", d.Title, r.options.Anchors)
+	if r.options.Other.Anchors > 0 {
+		return fmt.Sprintf("%s, %d anchors", d.Title, r.options.Other.Anchors)
 	}
 	return d.Title
 }
@@ -90,10 +90,10 @@ func (r row) short() row {
 	r.recipe = r.recipe.short()
 	r.first = r.first * 8 / 64
 	r.options.Bits = 8
-	r.options.Anchors = 40
-	r.options.Rows = min(r.options.Rows, 150)
-	r.options.Rounds = 10
-	r.options.LinearColumns = fasthash.LinearOff // trying them takes longer than everything else
+	r.options.Other.Anchors = 40
+	r.options.Other.Rows = min(r.options.Other.Rows, 150)
+	r.options.Trees.Rounds = 10
+	r.options.FastHash.LinearColumns = fasthash.LinearOff // trying them takes longer than everything else
 	r.options = r.options.For(r.method)
 	r.train = min(r.train, 150)
 	r.paper = paperRow{}

@@ -35,7 +35,7 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := hashgrove.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: runner.Seed}
+	o := hashgrove.Options{Bits: 8, Effort: "paper", Seed: runner.Seed, Trees: hashgrove.TreeOptions{Rounds: 20}}
 	m, _, err := runner.train(ctx, d, o)
 	if err != nil {
 		t.Fatal(err)
@@ -47,12 +47,16 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Validation, o.Output = new(0.0), filepath.Join(dir, "go.hgm")
-	if _, err := hashgrove.Train(ctx, data, o); err != nil {
+	o.Validation = -1
+	made, err := hashgrove.Train(ctx, data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Save(filepath.Join(dir, "go.hgm")); err != nil {
 		t.Fatal(err)
 	}
 	a, errA := os.ReadFile(filepath.Join(dir, "table.hgm"))
-	b, errB := os.ReadFile(o.Output)
+	b, errB := os.ReadFile(filepath.Join(dir, "go.hgm"))
 	if errA != nil || errB != nil || !bytes.Equal(a, b) {
 		t.Errorf("Go makes another model: %v, %v", errA, errB)
 	}

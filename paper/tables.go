@@ -54,9 +54,9 @@ func kshTable(c collection) Experiment {
 	return rowsExperiment(c, "ksh",
 		"KSH with 300, 1,000 and 3,000 anchors against FastHash on "+c.title+": the paper's Table 1",
 		"KSH against FastHash (Table 1)", "", []row{
-			methodRow(words, 5000, "ksh", hashgrove.Options{Anchors: 300}, paper[0]),
-			methodRow(words, 5000, "ksh", hashgrove.Options{Anchors: 1000}, paper[1]),
-			methodRow(words, 5000, "ksh", hashgrove.Options{Anchors: 3000}, paper[2]),
+			methodRow(words, 5000, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 300}}, paper[0]),
+			methodRow(words, 5000, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 1000}}, paper[1]),
+			methodRow(words, 5000, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 3000}}, paper[2]),
 			fastHashRow(words, 5000, paperTrees(64), "FastHash", paper[3]),
 			fastHashRow(words, 0, paperTrees(64), "FastHash, full", paper[4]),
 		})
@@ -117,7 +117,7 @@ the paper are not in its table. Our settings, chosen on CIFAR-10, add mirror ima
 // rows.
 func supervised(r recipe, p []paperRow) []row {
 	return []row{
-		methodRow(r, 5000, "ksh", hashgrove.Options{Anchors: 3000}, p[0]),
+		methodRow(r, 5000, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 3000}}, p[0]),
 		methodRow(r, 5000, "bre", hashgrove.Options{}, p[1]),
 		methodRow(r, 5000, "splh", hashgrove.Options{}, p[2]),
 		methodRow(r, 5000, "sth", hashgrove.Options{}, p[3]),
@@ -134,10 +134,10 @@ func pcaTable(c collection) Experiment {
 	rows := []row{
 		methodRow(words, 0, "cca-itq", hashgrove.Options{}, paper[3]),
 		// The pairs of all rows would not fit in memory.
-		methodRow(words.pca(500), 0, "splh", hashgrove.Options{Rows: 10_000}, paper[1]),
+		methodRow(words.pca(500), 0, "splh", hashgrove.Options{Other: hashgrove.OtherOptions{Rows: 10_000}}, paper[1]),
 		methodRow(words.pca(500), 0, "sth", hashgrove.Options{}, paper[2]),
 		// For each bit, KSH reads a matrix of all its rows and anchors a thousand times.
-		methodRow(words.pca(500), 0, "ksh", hashgrove.Options{Anchors: 3000, Rows: 5_000}, paper[0]),
+		methodRow(words.pca(500), 0, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 3000, Rows: 5_000}}, paper[0]),
 		fastHashRow(words, 0, paperTrees(64), "FastHash", paper[4]),
 		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}
@@ -152,9 +152,9 @@ pairs of 10,000. KSH uses the components of all rows and learns from 5,000. Our 
 func cifar10Bits() Experiment {
 	paper := reported("bits", "cifar10")
 	deep := trees(256, 200, 6)
-	deep.NodeFeatures = 100
+	deep.Trees.NodeFeatures = 100
 	trimmed := trees(256, 400, 6)
-	trimmed.Trim, trimmed.NodeFeatures = 0.9, 50
+	trimmed.Trees.Trim, trimmed.Trees.NodeFeatures = 0.9, 50
 	return rowsExperiment(cifar10, "bits",
 		"FastHash on CIFAR-10 with 22,400 dimensions and more bits: the paper's Table 5",
 		"more dimensions and more bits (Table 5)",

@@ -15,9 +15,9 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/machine"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
+	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -47,15 +47,7 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 		base, copies = m.images, 2
 		t.name += "-mirrored"
 	}
-	trees, err := o.FastHash()
-	if err != nil {
-		return nil, err
-	}
-	if r.method == method.FastHash {
-		trees.Bits = o.Bits
-	}
-	t.key = keyOf("trial 2", m.baseKey, m.queryKey, copies, r.train, r.method,
-		o.Bits, o.Seed, o.Anchors, o.Rows, trees)
+	t.key = keyOf("trial 3", m.baseKey, m.queryKey, copies, r.train, r.method, o)
 	t.learn = func(ctx context.Context) (*model.Model, float64, error) {
 		d, err := runner.data(ctx, base, copies, r.train)
 		if err != nil {
@@ -96,7 +88,7 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 			if err != nil {
 				return learned{}, err
 			}
-			l := learned{took, machine.PeakMemory()}
+			l := learned{took, par.PeakMemory()}
 			return l, model.WriteFile(path+".hgm", m)
 		})
 		if err != nil {
@@ -253,18 +245,18 @@ func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows i
 // quantisation but not feature extraction.
 func (runner *Runner) train(ctx context.Context, src vectors.Source, o hashgrove.Options) (*model.Model, float64, error) {
 	began := time.Now()
-	o.Threads, o.Validation = runner.Threads, new(0.0)
+	o.Threads, o.Validation = runner.Threads, -1
 	o.Progress = func(p hashgrove.Progress) {
 		if p.Learned != nil && p.Bit%16 == 0 {
 			took := time.Since(began).Seconds()
-			runner.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)
+			runner.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Objective, took)
 		}
 	}
-	made, err := hashgrove.Train(ctx, hashgrove.From(src), o.For(o.Method))
+	made, err := hashgrove.Train(ctx, inside.NewData(src).(*hashgrove.Data), o.For(o.Method))
 	if err != nil {
 		return nil, 0, err
 	}
-	return made.Expert(), made.Report.Learning.Seconds(), nil
+	return inside.Model(made.Model), made.Report.Learning.Seconds(), nil
 }
 
 // resetPeak starts a stage by releasing the memory of earlier ones. Linux resets the peak of the process; elsewhere it

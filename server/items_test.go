@@ -17,6 +17,7 @@ import (
 	"hashgrove"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/search"
 	"hashgrove/server"
 )
@@ -24,11 +25,11 @@ import (
 // gaps returns a model that takes missing values, and rows of which every second has some.
 var gaps = sync.OnceValues(func() (*model.Model, error) {
 	x, labels := gapRows()
-	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels).WithMissing(), hashgrove.Options{Bits: 32, Rounds: 5, LinearColumns: "off"})
+	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels).WithMissing(), hashgrove.Options{Bits: 32, Trees: hashgrove.TreeOptions{Rounds: 5}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}})
 	if err != nil {
 		return nil, err
 	}
-	return m.Expert(), nil
+	return inside.Model(m), nil
 })
 
 func gapRows() (x [][]float32, labels []string) {

@@ -27,6 +27,7 @@ import (
 	"hashgrove"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/store"
 	"hashgrove/server"
 )
@@ -39,7 +40,7 @@ const shopItems = 300
 // learned are the models of shop and photos, learned once.
 var learned = sync.OnceValues(func() (map[string]*model.Model, error) {
 	x, labels := shopRows()
-	options := hashgrove.Options{Bits: 64, Rounds: 3, LinearColumns: "off"}
+	options := hashgrove.Options{Bits: 64, Trees: hashgrove.TreeOptions{Rounds: 3}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}}
 	shop, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels), options)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ var learned = sync.OnceValues(func() (map[string]*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]*model.Model{"shop": shop.Expert(), "photos": photos.Expert()}, nil
+	return map[string]*model.Model{"shop": inside.Model(shop), "photos": inside.Model(photos)}, nil
 })
 
 // shopRows returns vectors around three points.

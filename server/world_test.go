@@ -14,6 +14,7 @@ import (
 	"hashgrove"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/vectors"
 	"hashgrove/server"
 )
@@ -59,11 +60,11 @@ var worldModel = sync.OnceValues(func() (*model.Model, error) {
 		rows[i] = x.Row(i)
 	}
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(rows, labels),
-		hashgrove.Options{Bits: worldBits, Effort: "paper", Rounds: 10, Depth: 3})
+		hashgrove.Options{Bits: worldBits, Effort: "paper", Trees: hashgrove.TreeOptions{Rounds: 10, Depth: 3}})
 	if err != nil {
 		return nil, err
 	}
-	return m.Expert(), nil
+	return inside.Model(m), nil
 })
 
 // newWorld starts a server; change may be nil.

@@ -17,8 +17,8 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
+	"hashgrove/internal/par"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
@@ -117,11 +117,11 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	c.queries.bind(f, "queries")
 	cli.Group(f, "Files beside the queries")
 	t := &o.Train
-	f.StringVar((*string)(&t.Effort), "effort", string(fasthash.Normal),
+	f.StringVar(&t.Effort, "effort", fasthash.Normal,
 		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the paper's settings")
-	f.IntVar(&t.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
-	f.IntVar(&t.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
-	f.StringVar(&t.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
+	f.IntVar(&t.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
+	f.IntVar(&t.Trees.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
+	f.StringVar(&t.FastHash.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
 		"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
 	bindSettings(f, t, "hold_out", "mirror_average", "restart")
@@ -292,6 +292,6 @@ func flagsFor(advice compare.Advice) string {
 
 // writeReport writes the HTML report.
 func writeReport(r *compare.Result, title, command, path string) error {
-	page := compare.Page{Title: title, Date: time.Now(), Machine: machine.Description(), Command: command}
+	page := compare.Page{Title: title, Date: time.Now(), Machine: par.Description(), Command: command}
 	return report.WriteFile(path, r.Report(page))
 }

@@ -18,6 +18,7 @@ import (
 	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/vectors"
 )
 
@@ -175,11 +176,8 @@ Try next:
 
 // nearest finds the ten pictures nearest to one query, ranked as the model chose.
 func (c *demoCommand) nearest(ctx context.Context, query []float32) ([]api.Hit, error) {
-	m, err := hashgrove.Wrap(c.model)
-	if err != nil {
-		return nil, err
-	}
-	items, err := hashgrove.NewIndex(ctx, m, hashgrove.From(vectors.WithLabels(c.train.X, c.train.Labels())))
+	m := inside.NewModel(c.model).(*hashgrove.Model)
+	items, err := hashgrove.NewIndex(ctx, m, inside.NewData(vectors.WithLabels(c.train.X, c.train.Labels())).(*hashgrove.Data))
 	if err != nil {
 		return nil, err
 	}

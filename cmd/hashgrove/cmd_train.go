@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/message"
-	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/picture"
 )
 
@@ -31,6 +32,7 @@ type trainCommand struct {
 	pairs   string
 	options hashgrove.Options
 
+	output       string
 	grow, memory string
 	validation   float64
 	file         cli.Output
@@ -82,7 +84,7 @@ like any other, but training cannot be resumed.
 func (c *trainCommand) bind(f *pflag.FlagSet) {
 	o, d := &c.options, hashgrove.Defaults()
 	c.flags = f
-	f.StringVarP(&o.Output, "output", "o", "", "the `MODEL` file to write")
+	f.StringVarP(&c.output, "output", "o", "", "the `MODEL` file to write")
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
 	showDefault(f, "bits", strconv.Itoa(d.Bits))
@@ -103,21 +105,21 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.pairs, "pairs", "", pairsUsage)
 	cli.Group(f, "Similarity")
 
-	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
+	f.StringVar(&o.Effort, "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
 		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; or paper, with the "+
 		"paper's settings")
-	showDefault(f, "effort", string(d.Effort))
-	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
+	showDefault(f, "effort", d.Effort)
+	f.BoolVar(&o.Checkpoint.Resume, "resume", false, "resume an interrupted training")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
-	f.StringVar(&o.Loss, "loss", "", "pair `LOSS`: ksh or hinge")
-	f.StringVar(&o.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
+	f.StringVar(&o.FastHash.Loss, "loss", "", "pair `LOSS`: ksh or hinge")
+	f.StringVar(&o.FastHash.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
 		"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
 		"learner scores, for up to 1,000 rows of unequal classes, or if held-out rows say so; else 1:1)")
-	showDefault(f, "loss", d.Loss)
-	f.IntVar(&o.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
-	f.IntVar(&o.Depth, "depth", 0, "`DEPTH` of the trees, 1 to 8 (default: by --effort)")
+	showDefault(f, "loss", d.FastHash.Loss)
+	f.IntVar(&o.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
+	f.IntVar(&o.Trees.Depth, "depth", 0, "`DEPTH` of the trees, 1 to 8 (default: by --effort)")
 	bindDevice(f, &o.Device)
 	bindSettings(f, o)
 	cli.Group(f, groupFastHash)
@@ -147,8 +149,14 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	c.noteColumns(columns, set.Dim())
 	show, end := c.showTraining()
 	c.options.Progress = show
-	made, err := hashgrove.Train(ctx, hashgrove.From(set).WithPairsFile(c.pairs), c.options)
+	if limit := c.options.Memory; limit > 0 {
+		debug.SetMemoryLimit(limit - limit/10)
+	}
+	made, err := hashgrove.Train(ctx, inside.NewData(set).(*hashgrove.Data).WithPairsFile(c.pairs), c.options)
 	end()
+	if err == nil {
+		err = made.Save(c.output)
+	}
 	if err != nil {
 		return c.explain(err)
 	}
@@ -158,7 +166,8 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 // open opens the data. If a model is to grow, it selects that model's columns and picture preparation.
 func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 	var as *picture.Preparation
-	if m := c.options.Grow; m != nil {
+	if c.options.Grow != nil {
+		m := inside.Model(c.options.Grow)
 		if c.data.Missing && !m.TakesMissing() {
 			return nil, cli.Usage("missing-values",
 				"--missing: the model to grow does not accept missing values; train a new one")
@@ -172,15 +181,21 @@ func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 // check validates the command line before anything is read, and completes the options.
 func (c *trainCommand) check() (err error) {
 	o := &c.options
-	if o.Output == "" {
+	if c.output == "" {
 		return cli.Usage("missing-flag", "train needs -o MODEL, the file to write")
 	}
 	if c.data, err = c.data.forSimilarity(); err != nil {
 		return err
 	}
 	o.Seed, o.Threads = c.seed, c.threads
-	if c.flags.Changed("validation") {
-		o.Validation = &c.validation
+	switch o.Validation = c.validation; {
+	case c.validation < 0:
+		return cli.Usage("bad-flag-value", "--validation %v: give a share from 0, for none, to below 1", c.validation)
+	case c.validation == 0 && c.flags.Changed("validation"):
+		o.Validation = -1
+	}
+	if o.Method == hashgrove.Defaults().Method {
+		o.Checkpoint.Folder = c.output + ".ckpt"
 	}
 	if c.memory != "" {
 		if o.Memory, err = parseBytes(c.memory); err != nil {
@@ -190,7 +205,7 @@ func (c *trainCommand) check() (err error) {
 	if err := o.Check(); err != nil || c.grow == "" {
 		return usage(err)
 	}
-	if o.Grow, err = model.ReadFile(c.grow); err != nil {
+	if o.Grow, err = hashgrove.LoadModel(c.grow); err != nil {
 		return err
 	}
 	return usage(o.Check())
@@ -207,7 +222,7 @@ func usage(err error) error {
 // optionUsage turns an error about an option into a usage error that names the flag.
 func optionUsage(err error) error {
 	if e, ok := errors.AsType[*hashgrove.OptionError](err); ok {
-		return cli.Usage(e.Code, "%s", e.Flags())
+		return cli.Usage(message.Code(e.Code), "%s", e.Flags())
 	}
 	return err
 }
@@ -216,10 +231,10 @@ func optionUsage(err error) error {
 func (c *trainCommand) checkOutput(args []string) error {
 	file, o := c.file, &c.options
 	file.FileOnly = true
-	if _, err := os.Stat(o.Output + ".ckpt"); err == nil && o.Resume {
+	if _, err := os.Stat(c.output + ".ckpt"); err == nil && o.Checkpoint.Resume {
 		file.Force = true
 	}
-	return file.Check([]string{o.Output}, c.data.inputs(args, c.pairs, o.Pictures.Features))
+	return file.Check([]string{c.output}, c.data.inputs(args, c.pairs, o.Pictures.Features))
 }
 
 // explain adds helpful flags to training errors.
@@ -296,14 +311,13 @@ func (a *app) showTraining() (show func(hashgrove.Progress), end func()) {
 			p.Tick(now.Rows)
 		case n == nil:
 			p.Task("bit", now.Bits, now.Bit)
-			stat := now.Learned.Stat
-			p.Step(now.Bit, fmt.Sprintf("objective %.4f  error %.4f", stat.Objective, stat.TrainError))
+			p.Step(now.Bit, fmt.Sprintf("objective %.4f  error %.4f", now.Learned.Objective, now.Learned.TrainError))
 		case n.Doubt:
 			p.End()
-			a.warn([]string{n.Text + noteFlags[string(n.Code)]})
+			a.warn([]string{n.Text + noteFlags[n.Code]})
 		default:
 			p.End()
-			a.note("%s", n.Text+noteFlags[string(n.Code)])
+			a.note("%s", n.Text+noteFlags[n.Code])
 		}
 	}, p.End
 }

@@ -23,6 +23,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 )
 
 func main() {
@@ -249,5 +250,5 @@ func (a *app) readPrefix(path string, bits int) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Expert(), nil
+	return inside.Model(m), nil
 }

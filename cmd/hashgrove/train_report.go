@@ -10,10 +10,11 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/gpu"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
+	"hashgrove/internal/par"
 )
 
 // trainReport is the output of train --json.
@@ -33,19 +34,19 @@ type trainReport struct {
 	Device       string  `json:"device"` // that grew trees: the name of a GPU, or cpu
 	columnReport
 
-	NewItems     *model.Figures       `json:"new_items,omitempty"` // for rows held out of training
-	LearnedItems *model.Figures       `json:"learned_items,omitempty"`
+	NewItems     *hashgrove.Figures   `json:"new_items,omitempty"` // for rows held out of training
+	LearnedItems *hashgrove.Figures   `json:"learned_items,omitempty"`
 	Ranking      *rankingReport       `json:"ranking,omitempty"` // how searches rank by default
 	Memory       *hashgrove.MemoryUse `json:"memory,omitempty"`
 
 	// Of FastHash alone.
-	Bits             []bitReport           `json:"bits,omitempty"` // of the class
-	InferenceSeconds float64               `json:"inference_seconds,omitempty"`
-	BoostSeconds     float64               `json:"boost_seconds,omitempty"`
-	Effort           fasthash.Effort       `json:"effort,omitempty"`
-	Trees            *fasthash.TreeOptions `json:"trees,omitempty"`          // as chosen by effort and flags
-	Linear           string                `json:"linear_columns,omitempty"` // which were added, or why none were
-	Added            []string              `json:"added_columns,omitempty"`
+	Bits             []bitReport            `json:"bits,omitempty"` // of the class
+	InferenceSeconds float64                `json:"inference_seconds,omitempty"`
+	BoostSeconds     float64                `json:"boost_seconds,omitempty"`
+	Effort           string                 `json:"effort,omitempty"`
+	Trees            *hashgrove.TreeOptions `json:"trees,omitempty"`          // as chosen by effort and flags
+	Linear           string                 `json:"linear_columns,omitempty"` // which were added, or why none were
+	Added            []string               `json:"added_columns,omitempty"`
 }
 
 // bitReport describes one bit in trainReport. Resumed bits and bits of a model that grew have no times.
@@ -58,12 +59,12 @@ type bitReport struct {
 
 // print reports how training went.
 func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error {
-	m := t.Expert()
+	m := inside.Model(t.Model)
 	r := trainReport{
-		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
-		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), ClassBits: m.ClassBits(), DetailBits: m.DetailBits(),
+		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
+		Rows: t.Report.LearnedRows, Dims: m.Encoder.Dim(), ClassBits: m.ClassBits(), DetailBits: m.DetailBits(),
 		Seed: t.Report.Seed, Scale: m.Info.Scale, TrainSeconds: t.Report.Learning.Seconds(),
-		TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(), columnReport: columns,
+		TotalSeconds: t.Report.Total.Seconds(), PeakRSS: par.PeakMemory(), columnReport: columns,
 		Device: cmp.Or(t.Report.Device, gpu.CPU), NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems,
 		Ranking: rankingOf(m), Memory: t.Report.Memory,
 	}
@@ -72,7 +73,7 @@ func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error 
 	if made := t.Report.FastHash; made != nil {
 		r.addFastHash(m, made)
 		last := r.Bits[len(r.Bits)-1]
-		how = fmt.Sprintf("%s\nobjective %.4f, error of the last bit %.4f\n", made.Options.Summary(), last.Objective,
+		how = fmt.Sprintf("%s\nobjective %.4f, error of the last bit %.4f\n", made.Summary, last.Objective,
 			last.TrainError)
 	}
 	for _, text := range []string{r.Scale, r.Linear} {
@@ -86,10 +87,10 @@ func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error 
 }
 
 // addFastHash adds what FastHash chose, bit by bit.
-func (r *trainReport) addFastHash(m *model.Model, made *fasthash.Report) {
-	r.Rows, r.Effort, r.Linear, r.Added = made.Rows, made.Options.Effort, made.Linear, m.Info.Added
-	if made.Options.Learner == fasthash.Trees {
-		r.Trees = &made.Options.Trees
+func (r *trainReport) addFastHash(m *model.Model, made *hashgrove.FastHashReport) {
+	r.Effort, r.Linear, r.Added = made.Effort, made.Columns, m.Info.Added
+	if made.Learner == string(fasthash.Trees) {
+		r.Trees = &made.Trees
 	}
 	for k, s := range m.Info.Bits {
 		r.Bits = append(r.Bits, bitReport{Bit: k + 1, BitStat: s})

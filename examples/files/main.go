@@ -25,7 +25,7 @@ func main() {
 
 	items, err := hashgrove.OpenData(path, hashgrove.Columns{Label: "category", ID: "sku"})
 	check(err)
-	m, err := hashgrove.Train(ctx, items, hashgrove.Options{Bits: 16, Rounds: 20})
+	m, err := hashgrove.Train(ctx, items, hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 20}})
 	check(err)
 	ix, err := hashgrove.NewIndex(ctx, m.Model, items.WithAttributes(prices(300)))
 	check(err)

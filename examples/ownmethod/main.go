@@ -1,47 +1,55 @@
-// Ownmethod plugs in its own method: one bit for each direction from the mean of all rows to the mean of a class. The
+// Ownmethod plugs in its own method: one bit for each class, which is 1 for rows nearer to its mean than to that of all. The
 // model is saved, encodes and searches like any other.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
 
 	"hashgrove"
-	"hashgrove/method"
 )
 
-// classMeans implements method.Method.
+// classMeans implements hashgrove.Method.
 type classMeans struct{}
 
-var _ method.Method = classMeans{}
-
-// Train returns a linear projection with a row of weights for each class.
-func (classMeans) Train(ctx context.Context, d *method.Data) (*method.Model, error) {
-	if err := d.Trainable(); err != nil {
-		return nil, err
+// Train returns a hyperplane for each class, halfway between the mean of the class and the mean of all rows.
+func (classMeans) Train(ctx context.Context, rows *hashgrove.TrainingRows) ([]hashgrove.Hyperplane, error) {
+	if rows.Classes == nil {
+		return nil, errors.New("class means need classes")
 	}
-	classes, dim := len(d.Labels.Names), d.Dim()
-	sum, mean := make([]float32, classes*dim), make([]float32, dim)
-	for chunk, err := range d.Chunks(ctx) {
+	n, sum, all := make([]float32, len(rows.Classes)), make([][]float32, len(rows.Classes)), make([]float32, rows.Dim)
+	for c := range sum {
+		sum[c] = make([]float32, rows.Dim)
+	}
+	row := 0
+	for chunk, err := range rows.Chunks(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range chunk.X.Rows {
-			class := int(d.Labels.Class[chunk.First+i])
-			for j, v := range chunk.X.Row(i) {
-				sum[class*dim+j] += v
-				mean[j] += v / float32(d.Rows)
+		for _, x := range chunk.X {
+			class := rows.Class[row]
+			n[class]++
+			for j, v := range x {
+				sum[class][j] += v
+				all[j] += v / float32(rows.Rows)
 			}
+			row++
 		}
 	}
-	for c, n := range d.Labels.Counts() {
-		for j := range dim {
-			sum[c*dim+j] = sum[c*dim+j]/float32(n) - mean[j]
+	planes := make([]hashgrove.Hyperplane, len(rows.Classes))
+	for c := range planes {
+		plane := hashgrove.Hyperplane{Weight: make([]float32, rows.Dim)}
+		for j := range plane.Weight {
+			mean := sum[c][j] / n[c]
+			plane.Weight[j] = mean - all[j]
+			plane.Threshold += plane.Weight[j] * (mean + all[j]) / 2
 		}
+		planes[c] = plane
 	}
-	return &method.Model{Encoder: &method.Projection{Mean: mean, Weight: sum, Threshold: make([]float32, classes)}}, nil
+	return planes, nil
 }
 
 func main() {

@@ -53,17 +53,17 @@ var verdicts = []rule{
 	{"no-method", func(f *facts) bool { return f.best == nil }, func(*facts) string {
 		return "Nothing can be advised: no method left codes."
 	}, nil},
-	{"no-answers", func(f *facts) bool { return !f.r.unlabelled() && unanswered(f.best) }, func(f *facts) string {
+	{"no-answers", func(f *facts) bool { return !f.by.Unlabelled && unanswered(f.best) }, func(f *facts) string {
 		return fmt.Sprintf("Nothing can be advised: no query has a similar item among the %d that are searched.",
 			f.r.searched())
 	}, nil},
 	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
 		return fmt.Sprintf("Do not hash: the best codes, %s, have %s %.3f, and random codes have %.3f. These vectors do not "+
-			"tell which rows are similar.", rowName(f.choice), f.measure(), f.quality(f.choice), f.quality(f.random))
+			"tell which rows are similar.", rowName(f.choice), f.by, f.by.Of(f.choice), f.by.Of(f.random))
 	}, nil},
 	{"float", (*facts).floatSuffices, func(f *facts) string {
 		return fmt.Sprintf("Do not hash: %s has %s %.3f, and the best codes, %s, have %.3f. All %d vectors take %s.",
-			rowName(f.float), f.measure(), f.quality(f.float), rowName(f.choice), f.quality(f.choice), f.r.Data.Base,
+			rowName(f.float), f.by, f.by.Of(f.float), rowName(f.choice), f.by.Of(f.choice), f.r.Data.Base,
 			byteCount(f.r.Data.Base*f.float.Bytes))
 	}, func(f *facts) *eval.Row { return f.float }},
 	{"classifier-as-good", (*facts).classifierSuffices, func(f *facts) string {
@@ -71,9 +71,9 @@ var verdicts = []rule{
 			"have %.3f with %s. Where all that matters is the class, and no class will be new, classify and do not hash.",
 			lead(f.class), f.forNew(), byteCount(f.class.Bytes), rowName(f.choice), lead(f.choice), byteCount(f.choice.Bytes))
 	}, func(f *facts) *eval.Row { return f.class }},
-	{"recall-use", func(f *facts) bool { return f.r.unlabelled() }, func(f *facts) string {
+	{"recall-use", func(f *facts) bool { return f.by.Unlabelled }, func(f *facts) string {
 		return fmt.Sprintf("Use %s: of the %d nearest vectors of a query, %.0f %% are among the first %d items. Rank these "+
-			"again by their vectors.", rowName(f.choice), eval.NeighbourCount, 100*f.quality(f.choice), f.r.recallRank())
+			"again by their vectors.", rowName(f.choice), eval.NeighbourCount, 100*f.by.Of(f.choice), f.by.RecallRank)
 	}, func(f *facts) *eval.Row { return f.choice }},
 	{"use", func(*facts) bool { return true }, func(f *facts) string {
 		return fmt.Sprintf("Use %s: MAP %.3f%s%s, and %.0f %% of the first items are right.", rowName(f.choice),
@@ -89,13 +89,13 @@ var remarks = []rule{
 	}, nil},
 	{"cost", func(f *facts) bool { return f.float != nil && f.float.Bytes > 0 }, func(f *facts) string {
 		return fmt.Sprintf("Against %s, codes of %s take %s an item instead of %s, and %s is %.3f instead of %.3f.",
-			rowName(f.float), rowName(f.choice), byteCount(f.choice.Bytes), byteCount(f.float.Bytes), f.measure(),
-			f.quality(f.choice), f.quality(f.float))
+			rowName(f.float), rowName(f.choice), byteCount(f.choice.Bytes), byteCount(f.float.Bytes), f.by,
+			f.by.Of(f.choice), f.by.Of(f.float))
 	}, nil},
 	{"more-bits", (*facts).gainsByBits, func(f *facts) string {
 		before, last := f.longest()
 		return fmt.Sprintf("More bits still help: from %d to %d bits %s rose from %.3f to %.3f. Try %d.", before.Bits,
-			last.Bits, f.measure(), f.quality(before), f.quality(last), 2*last.Bits)
+			last.Bits, f.by, f.by.Of(before), f.by.Of(last), 2*last.Bits)
 	}, nil},
 	{"unseen", func(f *facts) bool { return f.choice.UnseenMAP > 0 && f.float != nil }, func(f *facts) string {
 		c, how := f.choice, "The codes hold for classes that come later"
@@ -124,6 +124,7 @@ var remarks = []rule{
 // facts holds what the rules look at. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
+	by     eval.Quality
 	best   *eval.Row // greatest quality of all codes
 	choice *eval.Row // the shortest code of its method that is near the best; nil only without a best
 	random *eval.Row // the best of the floors and references of each sort
@@ -166,9 +167,9 @@ func advise(r *Result) (list []Advice) {
 }
 
 func factsOf(r *Result) *facts {
-	f := &facts{r: r}
+	f := &facts{r: r, by: r.by()}
 	better := func(old **eval.Row, row *eval.Row) {
-		if *old == nil || f.quality(row) > f.quality(*old) {
+		if *old == nil || f.by.Of(row) > f.by.Of(*old) {
 			*old = row
 		}
 	}
@@ -199,7 +200,7 @@ func factsOf(r *Result) *facts {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if f.best == nil || row.Method != f.best.Method || row.Error != "" || f.quality(row) < f.quality(f.best)-near {
+		if f.best == nil || row.Method != f.best.Method || row.Error != "" || f.by.Of(row) < f.by.Of(f.best)-near {
 			continue
 		}
 		if f.choice == nil || row.Bits < f.choice.Bits {
@@ -209,20 +210,10 @@ func factsOf(r *Result) *facts {
 	return f
 }
 
-func (f *facts) quality(row *eval.Row) float64 { return f.r.quality(row) }
-
-// measure names what quality is.
-func (f *facts) measure() string {
-	if f.r.unlabelled() {
-		return fmt.Sprint("recall@", f.r.recallRank())
-	}
-	return "MAP"
-}
-
 // lacksSignal reports whether the best codes are hardly better than random ones.
 func (f *facts) lacksSignal() bool {
-	return f.random != nil && f.quality(f.best) <= f.quality(f.random)+2*near &&
-		(f.float == nil || f.r.unlabelled() || lead(f.float) <= lead(f.best)+much)
+	return f.random != nil && f.by.Of(f.best) <= f.by.Of(f.random)+2*near &&
+		(f.float == nil || f.by.Unlabelled || lead(f.float) <= lead(f.best)+much)
 }
 
 // floatSuffices reports whether the vectors are far better than the best codes, or as good and cheap to search.
@@ -231,8 +222,8 @@ func (f *facts) floatSuffices() bool {
 		return false
 	}
 	small := f.r.Data.Base*f.float.Bytes <= cheap
-	if f.r.unlabelled() { // float search finds what it is measured by
-		return small && f.quality(f.choice) < lowRecall
+	if f.by.Unlabelled { // float search finds what it is measured by
+		return small && f.by.Of(f.choice) < lowRecall
 	}
 	return lead(f.float) > lead(f.best)+much || small && lead(f.float) >= lead(f.best)-near
 }
@@ -261,7 +252,7 @@ func (f *facts) longest() (before, last *eval.Row) {
 func (f *facts) gainsByBits() bool {
 	before, last := f.longest()
 	return before != nil && last.CappedFrom == 0 && last.Bits == f.choice.Bits &&
-		f.quality(last) > f.quality(before)+max(near, chance(last, before))
+		f.by.Of(last) > f.by.Of(before)+max(near, chance(last, before))
 }
 
 // weak names the classes that the advised codes serve badly, worst first.

@@ -129,7 +129,7 @@ func (r *Result) sortMethods() {
 	best := map[string]float64{}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		best[row.Method] = max(best[row.Method], r.quality(row))
+		best[row.Method] = max(best[row.Method], r.by().Of(row))
 	}
 	slices.SortStableFunc(r.Rows, func(a, b eval.Row) int {
 		switch {
@@ -140,14 +140,6 @@ func (r *Result) sortMethods() {
 		}
 		return cmp.Or(cmp.Compare(best[b.Method], best[a.Method]), cmp.Compare(a.Method, b.Method))
 	})
-}
-
-// quality returns the figure that decides about a row: MAP, or without labels the recall of float neighbours.
-func (r *Result) quality(row *eval.Row) float64 {
-	if r.unlabelled() {
-		return recallOf(row, r.recallRank())
-	}
-	return lead(row)
 }
 
 // rank returns 0 for methods and 1 for baselines.

@@ -62,7 +62,7 @@ func clusterData() *Data {
 func small() Options {
 	return Options{
 		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
-		Train: hashgrove.Options{Effort: fasthash.Paper, Rounds: 8, Depth: 3},
+		Train: hashgrove.Options{Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: 8, Depth: 3}},
 	}
 }
 
@@ -366,7 +366,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		}
 	}
 	deep := small()
-	deep.Train.Depth = 99
+	deep.Train.Trees.Depth = 99
 	if err := deep.Check(); err == nil || !strings.Contains(err.Error(), "depth") || !strings.Contains(err.Error(), "99") {
 		t.Errorf("trees of depth 99: %v", err)
 	}
@@ -407,7 +407,7 @@ func TestAllMethods(t *testing.T) {
 	needs.Check(t, "trains all methods")
 	o := small()
 	o.Methods, o.Bits = []string{"all"}, []int{8}
-	o.Train.Rounds = 5
+	o.Train.Trees.Rounds = 5
 	r := run(t, &Data{Name: "clusters", Base: clusters(1, 300, 6), Queries: clusters(2, 60, 6)}, o)
 	random := value(t, r, "random", 8)
 	for _, name := range Names() {

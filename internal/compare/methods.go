@@ -98,7 +98,7 @@ var errCapped = errors.New("there is a row of as many bits as the method can mak
 // can.
 func (s *comparison) train(ctx context.Context, t *task, p *Part) (*training, error) {
 	o := s.o.Train
-	o.Standardize, o.Validation = s.standardize(), new(0.0)
+	o.Other.Standardize, o.Validation = s.standardize(), -1
 	o = o.For(t.method)
 	o.Bits, o.Seed, o.Threads = t.longest(), s.o.Seed, s.o.Threads
 	o.Progress = func(p hashgrove.Progress) {

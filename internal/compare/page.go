@@ -19,7 +19,7 @@ type Page struct {
 func (r *Result) Report(page Page) report.Data {
 	out := report.Data{
 		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
-		Warnings: r.Warnings, Dataset: r.Data, RecallRank: r.recallRank(),
+		Warnings: r.Warnings, Dataset: r.Data, By: r.by(),
 	}
 	if r.Scale != "" {
 		out.Dataset.Notes = append(out.Dataset.Notes, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")

@@ -61,7 +61,7 @@ func (r *Result) columns() []column {
 	}
 	train := column{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }}
 	bytes := column{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }}
-	if r.unlabelled() {
+	if r.by().Unlabelled {
 		return append(list, share("recall@10", func(row *eval.Row) float64 { return row.NeighbourRecall10 }),
 			share("recall@100", func(row *eval.Row) float64 { return row.NeighbourRecall100 }), train,
 			column{"encode us", func(row *eval.Row) string { return numberOrDash("%.1f", row.EncodeMicroseconds) }}, bytes)
@@ -73,7 +73,7 @@ func (r *Result) columns() []column {
 		list = append(list, share("nearest", func(row *eval.Row) float64 { return row.Leading().NearestOfClass10 }))
 	}
 	if r.Data.New > 0 {
-		list = append(list, share("learned", learnedLead))
+		list = append(list, share("learned", (*eval.Row).LearnedMAP))
 	}
 	if len(r.Data.HeldOut) > 0 {
 		list = append(list, share("unseen", func(row *eval.Row) float64 { return row.UnseenMAP }))
@@ -81,41 +81,18 @@ func (r *Result) columns() []column {
 	return append(list, train, bytes)
 }
 
-// learnedLead returns the MAP of a row among learned items, by the ranking that leads.
-func learnedLead(row *eval.Row) float64 {
-	switch items := row.LearnedItems; {
-	case items == nil:
-		return 0
-	case row.Rank == "":
-		return items.MAP
-	default:
-		return items.Ranked.MAP
-	}
-}
-
 // searched returns the number of items that decide: the new ones, or all if there are none.
 func (r *Result) searched() int { return cmp.Or(r.Data.New, r.Data.Base) }
 
-// recallRank returns the rank that decides about the recall of float neighbours: the first 100 items are worth
-// comparing again by their vectors, but in a small base they are most items anyway.
-func (r *Result) recallRank() int {
+// by says what decides. The first 100 items are worth comparing again by their vectors, but in a small base they are
+// most items anyway.
+func (r *Result) by() eval.Quality {
+	q := eval.Quality{RecallRank: 100, Unlabelled: r.Neighbours != "" &&
+		!slices.ContainsFunc(r.Rows, func(row eval.Row) bool { return row.LearnedItems != nil })}
 	if r.searched() < 1000 {
-		return 10
+		q.RecallRank = 10
 	}
-	return 100
-}
-
-// recallOf returns the recall of float neighbours at a rank of 10 or 100.
-func recallOf(row *eval.Row, rank int) float64 {
-	if rank == 10 {
-		return row.NeighbourRecall10
-	}
-	return row.NeighbourRecall100
-}
-
-// unlabelled reports whether there were no labels to say what is right.
-func (r *Result) unlabelled() bool {
-	return !slices.ContainsFunc(r.Rows, func(row eval.Row) bool { return row.LearnedItems != nil }) && r.Neighbours != ""
+	return q
 }
 
 func countOrDash(n int) string { return numberOrDash("%.0f", float64(n)) }
@@ -158,7 +135,7 @@ func (r *Result) Failures() []string {
 // Notes explain the columns.
 func (r *Result) Notes() []string {
 	var notes []string
-	if r.unlabelled() {
+	if r.by().Unlabelled {
 		notes = append(notes, fmt.Sprintf("recall@100 is the share of the %d nearest vectors of a query, by %s, among the "+
 			"first 100 items.", eval.NeighbourCount, r.Neighbours))
 	} else {

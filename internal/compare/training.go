@@ -9,6 +9,7 @@ import (
 	"hashgrove"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 )
 
 // training is a finished training and the seconds that the method took.
@@ -20,11 +21,11 @@ type training struct {
 
 // learn trains on all rows, since other data measure the model.
 func learn(ctx context.Context, p *Part, o hashgrove.Options) (*training, error) {
-	made, err := hashgrove.Train(ctx, hashgrove.From(p.Data), o)
+	made, err := hashgrove.Train(ctx, inside.NewData(p.Data).(*hashgrove.Data), o)
 	if err != nil {
 		return nil, err
 	}
-	t := &training{model: made.Expert(), rest: made.Report.Learning.Seconds()}
+	t := &training{model: inside.Model(made.Model), rest: made.Report.Learning.Seconds()}
 	if r := made.Report.FastHash; r != nil {
 		for _, b := range r.Bits {
 			took := (b.Inference + b.Boost).Seconds()

@@ -14,8 +14,7 @@ import (
 // in sixteenths of a bit. An expected code in place of the margins ranks by that (model.Model.Expect).
 //
 //	weights    of the query, from its margins                        O(bits)
-//	tables     for every byte of a code: distance by differing bits  O(32 bits)
-//	distances  of the distinct codes, one look-up per byte           O(codes x bytes)
+//	distances  of the distinct codes, as in a search                 O(codes x bytes)
 //	order      of all items, by counting (rankers.go)                O(base)
 //
 // Items with the same code share one measurement: training items often have few distinct codes.
@@ -55,8 +54,7 @@ func (j judgement) weighted(
 	j.ranker = func(_, _ int, o *Options) ranker {
 		return &marginRanker{
 			look: look, code: make([]uint64, base.Words), distinct: j.codes,
-			table: make([][256]uint16, 8*base.Words), near: make([]uint16, j.codes.codes.Len()),
-			counter: newCounter(base.Len(), most+1, o.Cut),
+			near: make([]uint16, j.codes.codes.Len()), counter: newCounter(base.Len(), most+1, o.Cut),
 		}
 	}
 	return j.run(ctx, o)
@@ -99,51 +97,27 @@ type marginRanker struct {
 	look     func(q int, code []uint64) ([]uint64, []uint8)
 	code     []uint64
 	distinct distinct
-	table    [][256]uint16 // by byte of a code: distance by differing bits
-	near     []uint16      // distance of each distinct code
+	near     []uint16 // distance of each distinct code
+	farthest int
 	counter
 }
 
 func (r *marginRanker) rank(q int, mark []uint8) *list {
-	code, weights := r.look(q, r.code)
-	r.fill(weights)
-	r.measure(code)
+	query := hamming.NewWeightedQuery(r.look(q, r.code))
+	r.farthest = query.Most()
+	r.distinct.codes.SweepWeighted(0, len(r.near), []*hamming.WeightedQuery{query}, []hamming.Sink{r})
 	for i, c := range r.distinct.of {
 		r.distance[i] = r.near[c]
 	}
-	farthest := 0
-	for _, w := range weights {
-		farthest += int(w)
-	}
-	return r.order(mark, farthest+1)
+	return r.order(mark, r.farthest+1)
 }
 
-// fill builds the lookup tables. Bit 0 of a code is the highest bit of its first byte.
-func (r *marginRanker) fill(weights []uint8) {
-	for b := range r.table {
-		t := &r.table[b]
-		for k := range 8 {
-			w := uint16(0)
-			if bit := 8*b + 7 - k; bit < len(weights) {
-				w = uint16(weights[bit])
-			}
-			for v := range 1 << k {
-				t[1<<k|v] = t[v] + w
-			}
-		}
-	}
-}
+// Limit implements hamming.Sink.
+func (r *marginRanker) Limit() int { return r.farthest }
 
-// measure computes the distance of every distinct code.
-func (r *marginRanker) measure(query []uint64) {
-	words := len(query)
-	for c := range r.near {
-		sum := uint16(0)
-		for w, b := range r.distinct.codes.Data[c*words : (c+1)*words] {
-			t, v := (*[8][256]uint16)(r.table[8*w:]), b^query[w]
-			sum += t[0][v>>56] + t[1][v>>48&255] + t[2][v>>40&255] + t[3][v>>32&255] +
-				t[4][v>>24&255] + t[5][v>>16&255] + t[6][v>>8&255] + t[7][v&255]
-		}
-		r.near[c] = sum
+// Take implements hamming.Sink.
+func (r *marginRanker) Take(first int, hits []uint32) {
+	for _, h := range hits {
+		r.near[first+int(h&0xffff)] = uint16(h >> 16)
 	}
 }

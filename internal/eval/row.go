@@ -1,5 +1,7 @@
 package eval
 
+import "strconv"
+
 // Kind distinguishes methods from the reference points they are measured against.
 type Kind string
 
@@ -106,6 +108,48 @@ func (r *Row) Leading() MarginItems {
 		return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.NearestOfClass10}
 	}
 	return r.Ranked
+}
+
+// LearnedMAP returns the MAP among learned items by the ranking that leads the row, or 0 if it was not measured.
+func (r *Row) LearnedMAP() float64 {
+	switch {
+	case r.LearnedItems == nil:
+		return 0
+	case r.Rank == "":
+		return r.LearnedItems.MAP
+	}
+	return r.LearnedItems.Ranked.MAP
+}
+
+// Quality is the figure that decides about rows: MAP by the ranking that leads a row or, without labels, the recall of
+// float neighbours.
+type Quality struct {
+	Unlabelled bool
+	RecallRank int // the number of nearest codes in which neighbours are looked for: 10 or 100
+}
+
+// Of returns the quality of a row.
+func (q Quality) Of(r *Row) float64 {
+	if q.Unlabelled {
+		return q.Recall(r)
+	}
+	return r.Leading().MAP
+}
+
+// Recall returns the recall of float neighbours.
+func (q Quality) Recall(r *Row) float64 {
+	if q.RecallRank == 10 {
+		return r.NeighbourRecall10
+	}
+	return r.NeighbourRecall100
+}
+
+// String names the figure.
+func (q Quality) String() string {
+	if q.Unlabelled {
+		return "recall@" + strconv.Itoa(q.RecallRank)
+	}
+	return "MAP"
 }
 
 // LeadingAP returns the average precision of each query by the ranking that leads.

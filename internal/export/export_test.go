@@ -19,6 +19,7 @@ import (
 	"hashgrove/internal/export"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -48,7 +49,7 @@ func trained(t *testing.T, missing bool, o hashgrove.Options) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Expert()
+	return inside.Model(m)
 }
 
 // hardRows returns rows at random, and rows exactly at, one step below and one step above every threshold of the trees.
@@ -133,8 +134,8 @@ func floatBytes(x vectors.Matrix) []byte {
 
 // models returns the models whose bits every form must reproduce.
 func models(t *testing.T) map[string]*model.Model {
-	plain := hashgrove.Options{Bits: 11, Effort: "paper", Rounds: 7, Depth: 3}
-	deep := hashgrove.Options{Bits: 5, Rounds: 9, Depth: 7, LinearColumns: "off"}
+	plain := hashgrove.Options{Bits: 11, Effort: "paper", Trees: hashgrove.TreeOptions{Rounds: 7, Depth: 3}}
+	deep := hashgrove.Options{Bits: 5, Trees: hashgrove.TreeOptions{Rounds: 9, Depth: 7}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}}
 	return map[string]*model.Model{
 		"plain": trained(t, false, plain), "deep": trained(t, false, deep), "missing": trained(t, true, plain),
 	}
@@ -266,7 +267,7 @@ func ordinary(t *testing.T, o hashgrove.Options) *model.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Expert()
+	return inside.Model(m)
 }
 
 func itoa(n int) string { return fmt.Sprint(n) }

@@ -68,7 +68,7 @@ func inRuntime(t *testing.T, folder string, m *model.Model, x vectors.Matrix) (c
 func TestGraphsEncodeAsTheModel(t *testing.T) {
 	folder := onnxRuntime(t)
 	all := models(t)
-	svm := hashgrove.Options{Bits: 9, Effort: fasthash.Paper, Learner: "linear"}
+	svm := hashgrove.Options{Bits: 9, Effort: fasthash.Paper, FastHash: hashgrove.FastHashOptions{Learner: "linear"}}
 	all["hyperplanes"] = trained(t, false, svm)
 	for name, m := range all {
 		t.Run(name, func(t *testing.T) {
@@ -92,11 +92,11 @@ func TestGraphsEncodeAsTheModel(t *testing.T) {
 func TestGraphsOfSumsAgreeNearly(t *testing.T) {
 	folder := onnxRuntime(t)
 	for name, o := range map[string]hashgrove.Options{
-		"linear columns": {Bits: 16, Rounds: 20, LinearColumns: "linear"},
-		"kernel columns": {Bits: 16, Rounds: 20, LinearColumns: "kernel"},
+		"linear columns": {Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 20}, FastHash: hashgrove.FastHashOptions{LinearColumns: "linear"}},
+		"kernel columns": {Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 20}, FastHash: hashgrove.FastHashOptions{LinearColumns: "kernel"}},
 		"itq":            {Bits: 4, Method: "pca-itq"},
 		"ksh":            {Bits: 16, Method: "ksh"},
-		"detail":         {Bits: 13, Rounds: 20, DetailBits: 4},
+		"detail":         {Bits: 13, DetailBits: 4, Trees: hashgrove.TreeOptions{Rounds: 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := ordinary(t, o)

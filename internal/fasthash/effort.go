@@ -18,10 +18,10 @@ type Effort string
 
 // The efforts, from least to greatest, and the paper's own settings.
 const (
-	Quick  Effort = "quick"
-	Normal Effort = "normal" // the default
-	Best   Effort = "best"
-	Paper  Effort = "paper" // those of Lin et al., CVPR 2014, and of their released code
+	Quick  = "quick"
+	Normal = "normal" // the default
+	Best   = "best"
+	Paper  = "paper" // those of Lin et al., CVPR 2014, and of their released code
 )
 
 // Efforts returns the efforts from least to greatest, then the paper's.

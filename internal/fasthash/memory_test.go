@@ -11,7 +11,6 @@ import (
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
@@ -23,7 +22,7 @@ func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vec
 	t.Helper()
 	folder := t.TempDir()
 	memory := vectors.NewSpill(folder)
-	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, machine.ErrUnsupported) {
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, vectors.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	memory.Allow(near)

@@ -7,7 +7,6 @@ import (
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/gpu/frame"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
@@ -41,9 +40,9 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 		}
 	}
 	parts := []int64{int64(x.Rows) * int64(x.Dim()), int64(4 * len(all.Usable())), 0}
-	last := [][]byte{machine.Bytes(all.Usable())}
+	last := [][]byte{vectors.Bytes(all.Usable())}
 	if e.plan.IsLogistic {
-		chance := machine.Bytes(boost.Chances())
+		chance := vectors.Bytes(boost.Chances())
 		parts[2] = int64(len(chance))
 		last = append(last, chance)
 	}
@@ -76,7 +75,7 @@ func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
 	if e.plan.Drawn == 0 {
 		columns = nil
 	}
-	parts := [][]byte{machine.Bytes(p.Z), machine.Bytes(p.U), machine.Bytes(keys), machine.Bytes(columns)}
+	parts := [][]byte{vectors.Bytes(p.Z), vectors.Bytes(p.U), vectors.Bytes(keys), vectors.Bytes(columns)}
 	e.asked, e.got = 0, nil
 	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, list(parts...))
 	return err
@@ -140,7 +139,7 @@ func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 			leaves = append(leaves, uint32(f.Leaf[q*each+w/2]>>(32*(w%2))))
 		}
 	}
-	parts := [][]byte{machine.Bytes(f.Feature), f.Bin, machine.Bytes(leaves), machine.Bytes(f.Weight)}
+	parts := [][]byte{vectors.Bytes(f.Feature), f.Bin, vectors.Bytes(leaves), vectors.Bytes(f.Weight)}
 	q := frame.Request{Do: "outputs", ID: e.id, Total: total, Parts: frame.Lengths(parts...)}
 	a, err := e.child.call(ctx, q, list(parts...))
 	if err != nil {
@@ -149,7 +148,7 @@ func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 	if len(a.parts) != 1 || len(a.parts[0]) != len(out) {
 		return fmt.Errorf("the device sent %d parts of outputs", len(a.parts))
 	}
-	copy(machine.Bytes(out), a.parts[0])
+	copy(vectors.Bytes(out), a.parts[0])
 	return nil
 }
 

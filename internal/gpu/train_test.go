@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"hashgrove/internal/gpu/worker"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -46,29 +46,27 @@ func TestModelsAreTheSame(t *testing.T) {
 	t.Setenv(gpu.AnyDevice, "1")
 	build(t)
 	for name, o := range map[string]hashgrove.Options{
-		"normal":     {Bits: 6, Rounds: 12},
-		"paper":      {Bits: 6, Rounds: 12, Effort: fasthash.Paper},
-		"best":       {Bits: 3, Rounds: 9, Effort: fasthash.Best, Learner: "trees"},
-		"columns":    {Bits: 4, Rounds: 10, LinearColumns: fasthash.KernelScores},
-		"two-step":   {Bits: 4, Rounds: 8, Order: "tsh"},
-		"candidates": {Bits: 4, Rounds: 8, Candidates: 4, NodeFeatures: 5, RowShare: 0.7},
-		"tsh-trees":  {Bits: 3, Rounds: 5, Method: "tsh-trees"},
-		"detail":     {Bits: 3, Rounds: 6, DetailBits: 8},
+		"normal":     {Bits: 6, Trees: hashgrove.TreeOptions{Rounds: 12}},
+		"paper":      {Bits: 6, Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: 12}},
+		"best":       {Bits: 3, Effort: fasthash.Best, Trees: hashgrove.TreeOptions{Rounds: 9}, FastHash: hashgrove.FastHashOptions{Learner: "trees"}},
+		"columns":    {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 10}, FastHash: hashgrove.FastHashOptions{LinearColumns: fasthash.KernelScores}},
+		"two-step":   {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 8}, FastHash: hashgrove.FastHashOptions{Order: "tsh"}},
+		"candidates": {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 8, NodeFeatures: 5, RowShare: 0.7}, FastHash: hashgrove.FastHashOptions{Candidates: 4}},
+		"tsh-trees":  {Bits: 3, Method: "tsh-trees", Trees: hashgrove.TreeOptions{Rounds: 5}},
+		"detail":     {Bits: 3, DetailBits: 8, Trees: hashgrove.TreeOptions{Rounds: 6}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var files [2][]byte
 			for i, device := range []string{gpu.CPU, gpu.GPU} {
-				o.Device, o.Output = device, filepath.Join(t.TempDir(), "model.hgm")
-				made, err := hashgrove.Train(t.Context(), hashgrove.From(table(900, 14, 5)), o)
+				o.Device = device
+				made, err := hashgrove.Train(t.Context(), inside.NewData(table(900, 14, 5)).(*hashgrove.Data), o)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if used := made.Report.Device != ""; used != (device == gpu.GPU) {
 					t.Errorf("%s: the report names the device %q", device, made.Report.Device)
 				}
-				if files[i], err = os.ReadFile(o.Output); err != nil {
-					t.Fatal(err)
-				}
+				files[i] = encoded(t, made.Model)
 			}
 			if !bytes.Equal(files[0], files[1]) {
 				t.Error("the models differ")
@@ -85,8 +83,8 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 	t.Setenv(gpu.AnyDevice, "1")
 	build(t)
-	data := hashgrove.From(table(500, 8, 3))
-	o := hashgrove.Options{Bits: 4, Rounds: 8, Effort: fasthash.Paper, Device: gpu.CPU}
+	data := inside.NewData(table(500, 8, 3)).(*hashgrove.Data)
+	o := hashgrove.Options{Bits: 4, Effort: fasthash.Paper, Device: gpu.CPU, Trees: hashgrove.TreeOptions{Rounds: 8}}
 	whole, err := hashgrove.Train(t.Context(), data, o)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +95,7 @@ func TestResumeElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Grow, o.Device = half.Expert(), gpu.GPU
+	o.Grow, o.Device = half.Model, gpu.GPU
 	grown, err := hashgrove.Train(t.Context(), data, o)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +108,7 @@ func TestResumeElsewhere(t *testing.T) {
 func encoded(t *testing.T, m *hashgrove.Model) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := model.Write(&b, m.Expert()); err != nil {
+	if err := model.Write(&b, inside.Model(m)); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -120,13 +118,13 @@ func encoded(t *testing.T, m *hashgrove.Model) []byte {
 func TestNoGPU(t *testing.T) {
 	gpu.EndShared()
 	t.Setenv("PATH", t.TempDir())
-	data := hashgrove.From(table(300, 4, 3))
-	o := hashgrove.Options{Bits: 2, Rounds: 2, Device: gpu.GPU}
-	o.Learner = "linear"
+	data := inside.NewData(table(300, 4, 3)).(*hashgrove.Data)
+	o := hashgrove.Options{Bits: 2, Device: gpu.GPU, Trees: hashgrove.TreeOptions{Rounds: 2}}
+	o.FastHash.Learner = "linear"
 	if _, err := hashgrove.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") {
 		t.Errorf("nothing needs it, but it was asked for: %v", err)
 	}
-	o.Learner = ""
+	o.FastHash.Learner = ""
 	if _, err := hashgrove.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") ||
 		!strings.Contains(err.Error(), gpu.Program) {
 		t.Errorf("%v", err)

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/machine"
+	"hashgrove/internal/par"
 )
 
 // Part is a group of items stored elsewhere.
@@ -150,7 +150,7 @@ func (b *builder) build(merge bool) *segment {
 		s.columns[name] = c.build(n)
 	}
 	s.ordered = slices.Sorted(maps.Keys(s.columns))
-	machine.Collect(s.codes.Data)
+	par.OnLargePages(s.codes.Data)
 	return s
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -22,7 +21,7 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 	src := methodtest.Classed(3, 700, 12, 5)
 	memory := vectors.NewSpill(t.TempDir())
 	defer memory.Close()
-	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, machine.ErrUnsupported) {
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, vectors.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	o := few(3)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 func TestForVisitsEveryTurnOnce(t *testing.T) {
@@ -75,21 +74,6 @@ func TestLoopsInALoop(t *testing.T) {
 	}
 	if want := int64(50 * 21 * 55); sum.Load() != want {
 		t.Errorf("sum %d, want %d", sum.Load(), want)
-	}
-}
-
-// TestWorkersEnd: workers that find no other loop exit soon, and are no longer counted on.
-func TestWorkersEnd(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
-	for range 50 {
-		_ = For(context.Background(), 8, 40, func(int) {})
-	}
-	// Workers of other tests may still be exiting too.
-	for end := time.Now().Add(10 * time.Second); idle.Load() > 0 || runtime.NumGoroutine() > 3; {
-		if time.Now().After(end) {
-			t.Fatalf("%d idle workers are counted on, and there are %d goroutines", idle.Load(), runtime.NumGoroutine())
-		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

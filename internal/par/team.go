@@ -49,6 +49,7 @@ type round struct {
 const (
 	teamPatience = 300 * time.Microsecond
 	calmLoops    = 200
+	many         = 4 // workers
 )
 
 // patience returns how long to spin in the next loop.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"slices"
 
-	"hashgrove/internal/machine"
+	"hashgrove/internal/par"
 )
 
 // Cached is a source that computes its rows once: the first pass reads the underlying source and stores its rows, later
@@ -39,7 +39,7 @@ const CacheBytes = 1 << 30
 
 // TrainBytes returns the memory that the values of a training take at most, if nobody says how much there is: an eighth
 // of the machine's, since a training reads them a dozen times, and at least CacheBytes.
-func TrainBytes() int64 { return max(CacheBytes, machine.Memory()/8) }
+func TrainBytes() int64 { return max(CacheBytes, par.Memory()/8) }
 
 // Cache returns a source that reads src only once. Close removes the temporary file.
 func Cache(src Source, limit int64, folder string) *Cached {
@@ -118,7 +118,7 @@ func (k *Cached) keep(c Chunk) error {
 		if err := k.spill(); err != nil {
 			return err
 		}
-		if _, err := k.out.Write(machine.Bytes(values)); err != nil {
+		if _, err := k.out.Write(Bytes(values)); err != nil {
 			return err
 		}
 		c.X.Data = nil
@@ -141,7 +141,7 @@ func (k *Cached) spill() error {
 	_ = os.Remove(file.Name()) // Close tries again
 	k.file, k.out = file, bufio.NewWriterSize(file, 1<<20)
 	for i := range k.blocks {
-		if _, err := k.out.Write(machine.Bytes(k.blocks[i].X.Data)); err != nil {
+		if _, err := k.out.Write(Bytes(k.blocks[i].X.Data)); err != nil {
 			return err
 		}
 		k.blocks[i].X.Data = nil
@@ -165,7 +165,7 @@ func (k *Cached) again(ctx context.Context, yield func(Chunk, error) bool) {
 		if k.file != nil {
 			n := c.X.Rows * c.X.Cols
 			values = slices.Grow(values[:0], n)[:n]
-			if _, err := k.file.ReadAt(machine.Bytes(values), offset); err != nil {
+			if _, err := k.file.ReadAt(Bytes(values), offset); err != nil {
 				yield(Chunk{}, fmt.Errorf("read cached vectors: %w", err))
 				return
 			}

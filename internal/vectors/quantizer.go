@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 )
@@ -233,7 +232,7 @@ type Columns struct {
 
 // NewColumns returns columns with the given number of rows and all values in bin 0.
 func NewColumns(rows int, q Quantizer) *Columns {
-	return &Columns{q, rows, machine.Make[uint8](rows * q.Dim()), nil}
+	return &Columns{q, rows, par.MakeLarge[uint8](rows * q.Dim()), nil}
 }
 
 // newColumnsIn is NewColumns with the data in a spill, which may be nil.

@@ -6,8 +6,6 @@ import (
 	"os"
 	"sync"
 	"unsafe"
-
-	"hashgrove/internal/machine"
 )
 
 // Spill places arrays that grow with the number of rows in mapped temporary files, so that there can be more rows than
@@ -66,20 +64,20 @@ func (m *Spill) Close() error {
 const leastMapped = 1 << 12
 
 // Alloc returns n zeros: in a file, unless m is nil or n is small.
-func Alloc[T machine.Number](m *Spill, n int) ([]T, error) {
+func Alloc[T Number](m *Spill, n int) ([]T, error) {
 	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
 	if m == nil || size < leastMapped {
 		return make([]T, n), nil
 	}
-	s, err := machine.Map[T](m.folder, n)
+	s, err := mapArray[T](m.folder, n)
 	if err == nil {
-		m.keep(unsafe.Pointer(&s[0]), size, func() error { return machine.Unmap(s) })
+		m.keep(unsafe.Pointer(&s[0]), size, func() error { return unmapArray(s) })
 	}
 	return s, err
 }
 
 // AllocHot is Alloc for an array that is used all the time: it stays in memory while Allow permits.
-func AllocHot[T machine.Number](m *Spill, n int) ([]T, error) {
+func AllocHot[T Number](m *Spill, n int) ([]T, error) {
 	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
 	if m != nil && !m.grant(size) {
 		return Alloc[T](m, n)
@@ -107,7 +105,7 @@ func (m *Spill) keep(at unsafe.Pointer, size int64, unmap func() error) {
 }
 
 // Release frees one array returned by Alloc, which must not be used afterwards. It ignores other arrays.
-func Release[T machine.Number](m *Spill, s []T) error {
+func Release[T Number](m *Spill, s []T) error {
 	if m == nil || len(s) == 0 {
 		return nil
 	}
@@ -125,7 +123,7 @@ func Release[T machine.Number](m *Spill, s []T) error {
 
 // List collects an unknown number of values: in memory, or in a file if there are many and it has a Spill. The zero
 // value is an empty list in memory.
-type List[T machine.Number] struct {
+type List[T Number] struct {
 	Spill *Spill
 
 	tail []T // not yet in the file
@@ -148,11 +146,11 @@ func (l *List[T]) Append(values ...T) error {
 // flush moves the tail to the file.
 func (l *List[T]) flush() (err error) {
 	if l.file == nil {
-		if l.file, err = machine.NewFile(l.Spill.folder); err != nil {
+		if l.file, err = newFile(l.Spill.folder); err != nil {
 			return err
 		}
 	}
-	if _, err = l.file.Write(machine.Bytes(l.tail)); err != nil {
+	if _, err = l.file.Write(Bytes(l.tail)); err != nil {
 		l.Close()
 		return fmt.Errorf("spill row data: %w", err)
 	}
@@ -178,10 +176,10 @@ func (l *List[T]) Slice() ([]T, error) {
 	if err := l.flush(); err != nil {
 		return nil, err
 	}
-	s, err := machine.MapFile[T](l.file, l.n)
+	s, err := mapFile[T](l.file, l.n)
 	if err != nil {
 		return nil, err
 	}
-	l.Spill.keep(unsafe.Pointer(&s[0]), int64(len(s))*int64(unsafe.Sizeof(s[0])), func() error { return machine.Unmap(s) })
+	l.Spill.keep(unsafe.Pointer(&s[0]), int64(len(s))*int64(unsafe.Sizeof(s[0])), func() error { return unmapArray(s) })
 	return s, nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
@@ -21,7 +20,7 @@ func newSpill(t *testing.T) *Spill {
 	t.Helper()
 	folder := t.TempDir()
 	m := NewSpill(folder)
-	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, machine.ErrUnsupported) {
+	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	t.Cleanup(func() {

@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/compare"
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
+	"hashgrove/internal/par"
 )
 
 // compareParams say what to compare; names are the flags of the command with underscores, and so are defaults.
@@ -90,7 +90,7 @@ func (c *call) compare() (any, []Array, error) {
 	}
 	var html bytes.Buffer
 	if err := report.Write(&html, r.Report(compare.Page{
-		Title: "Comparison on " + p.Title, Date: time.Now(), Machine: machine.Description(), Command: "hashgrove.compare",
+		Title: "Comparison on " + p.Title, Date: time.Now(), Machine: par.Description(), Command: "hashgrove.compare",
 	})); err != nil {
 		return nil, nil, err
 	}

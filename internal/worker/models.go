@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"cmp"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/search"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -30,7 +32,7 @@ type aboutModel struct {
 
 // hold keeps a model and describes it.
 func (c *call) hold(m *hashgrove.Model) aboutModel {
-	x := m.Expert()
+	x := inside.Model(m)
 	about := aboutModel{
 		Model: c.keep(m), Bits: m.Bits(), DetailBits: x.DetailBits(), Dim: x.Dim(), Fingerprint: m.Fingerprint(),
 		Rank: x.Rank(), Missing: x.TakesMissing(), Pictures: x.Pictures != nil, Info: x.Info,
@@ -42,7 +44,7 @@ func (c *call) hold(m *hashgrove.Model) aboutModel {
 // file returns the bytes of a model's file.
 func file(m *hashgrove.Model) (Array, error) {
 	var b bytes.Buffer
-	err := model.Write(&b, m.Expert())
+	err := model.Write(&b, inside.Model(m))
 	return byteArray(b.Bytes()), err
 }
 
@@ -56,11 +58,7 @@ func (c *call) load() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, search.Coded(err)
 	}
-	loaded, err := hashgrove.Wrap(m)
-	if err != nil {
-		return nil, nil, err
-	}
-	return c.hold(loaded), nil, nil
+	return c.hold(inside.NewModel(m).(*hashgrove.Model)), nil, nil
 }
 
 // shorter returns a model of the first bits.
@@ -104,13 +102,13 @@ func (c *call) encode() (any, []Array, error) {
 		return nil, nil, err
 	}
 	if p.Margins {
-		all, err := m.Expert().Margins(c.ctx, x, search.Threads(x.Rows, cmp.Or(p.Threads, c.threads)))
+		all, err := inside.Model(m).Margins(c.ctx, x, search.Threads(x.Rows, cmp.Or(p.Threads, c.threads)))
 		if err != nil {
 			return nil, nil, inRows(err, m, x, p.First)
 		}
 		return nil, []Array{floatArray(all)}, nil
 	}
-	codes, err := m.Expert().Encode(c.ctx, x, search.Threads(x.Rows, cmp.Or(p.Threads, c.threads)))
+	codes, err := inside.Model(m).Encode(c.ctx, x, search.Threads(x.Rows, cmp.Or(p.Threads, c.threads)))
 	if err != nil {
 		return nil, nil, inRows(err, m, x, p.First)
 	}
@@ -123,7 +121,7 @@ func (c *call) encode() (any, []Array, error) {
 
 // inRows makes an error about a value name its row among all that are encoded.
 func inRows(err error, m *hashgrove.Model, x vectors.Matrix, first int) error {
-	own := m.Expert()
+	own := inside.Model(m)
 	if x.Cols != own.Dim() {
 		return err
 	}
@@ -234,7 +232,7 @@ func (c *call) data(r *rows) (*hashgrove.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := hashgrove.From(t)
+	d := inside.NewData(t).(*hashgrove.Data)
 	if r.Missing {
 		d = d.WithMissing()
 	}
@@ -293,13 +291,15 @@ func (c *call) train() (any, []Array, error) {
 	}
 	o := p.Options
 	o.Threads = cmp.Or(o.Threads, c.threads)
-	o.Memory = p.Memory
+	if o.Memory = p.Memory; o.Memory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.Memory - o.Memory/10))
+	}
 	if p.Grow != 0 {
 		m, err := thing[*hashgrove.Model](c.workerState, p.Grow)
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Grow = m.Expert()
+		o.Grow = m
 	}
 	o.Progress = c.training()
 	made, err := hashgrove.Train(c.ctx, d, o)
@@ -322,7 +322,7 @@ func (c *call) train() (any, []Array, error) {
 func notes(from []hashgrove.Note) []noteProgress {
 	list := make([]noteProgress, len(from))
 	for i, n := range from {
-		list[i] = noteProgress{string(n.Code), n.Text, n.Doubt}
+		list[i] = noteProgress{n.Code, n.Text, n.Doubt}
 	}
 	return list
 }
@@ -333,10 +333,9 @@ func (c *call) training() func(hashgrove.Progress) {
 	return func(p hashgrove.Progress) {
 		switch {
 		case p.Note != nil:
-			c.progress(noteProgress{string(p.Note.Code), p.Note.Text, p.Note.Doubt})
+			c.progress(noteProgress{p.Note.Code, p.Note.Text, p.Note.Doubt})
 		case p.Learned != nil:
-			s := p.Learned.Stat
-			c.progress(bitProgress{p.Bit, p.Bits, s.Objective, s.TrainError})
+			c.progress(bitProgress{p.Bit, p.Bits, p.Learned.Objective, p.Learned.TrainError})
 		case time.Since(shown) > 100*time.Millisecond:
 			shown = time.Now()
 			c.progress(map[string]int{"rows": p.Rows})

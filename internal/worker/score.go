@@ -7,6 +7,7 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -27,7 +28,7 @@ func (c *call) score() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, threads := own.Expert(), cmp.Or(p.Threads, c.threads)
+	m, threads := inside.Model(own), cmp.Or(p.Threads, c.threads)
 	t, _, err := c.table(&p.rows)
 	if err != nil {
 		return nil, nil, err

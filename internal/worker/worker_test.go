@@ -18,6 +18,7 @@ import (
 	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/vectors"
 )
@@ -131,7 +132,7 @@ func listOf(x vectors.Matrix) (rows [][]float32) {
 	return rows
 }
 
-var quick = hashgrove.Options{Bits: 16, Rounds: 3, LinearColumns: "off"}
+var quick = hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 3}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}}
 
 // TestSameBytes: what the worker makes is what the library makes, byte for byte.
 func TestSameBytes(t *testing.T) {
@@ -142,7 +143,7 @@ func TestSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want bytes.Buffer
-	if err := model.Write(&want, own.Expert()); err != nil {
+	if err := model.Write(&want, inside.Model(own)); err != nil {
 		t.Fatal(err)
 	}
 	var made struct {
@@ -168,7 +169,7 @@ func TestSameBytes(t *testing.T) {
 			}
 		}
 	}
-	margins, err := own.Expert().Margins(ctx, x, 1)
+	margins, err := inside.Model(own).Margins(ctx, x, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,8 +133,7 @@ func makeShapes(dir string) error {
 	}
 	ctx := context.Background()
 	m, err := hashgrove.Train(ctx, data, hashgrove.Options{
-		Bits: 24, DetailBits: 16, Effort: fasthash.Quick, Rounds: 12, LinearColumns: fasthash.LinearOff,
-		Pictures: hashgrove.PictureOptions{Size: 24, Grey: true},
+		Bits: 24, DetailBits: 16, Effort: fasthash.Quick, Pictures: hashgrove.PictureOptions{Size: 24, Grey: true}, Trees: hashgrove.TreeOptions{Rounds: 12}, FastHash: hashgrove.FastHashOptions{LinearColumns: fasthash.LinearOff},
 	})
 	if err != nil {
 		return err
@@ -169,7 +168,7 @@ func makeShop(dir string) error {
 	}
 	ids[0], ids[1] = hostile.id, "9007199254740993" // an id beyond what a number of JavaScript holds
 	ctx := context.Background()
-	options := hashgrove.Options{Bits: 16, Effort: fasthash.Quick, Rounds: 12}
+	options := hashgrove.Options{Bits: 16, Effort: fasthash.Quick, Trees: hashgrove.TreeOptions{Rounds: 12}}
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), options)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"hashgrove/internal/index"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/store"
 	"hashgrove/server"
 )
@@ -119,7 +120,7 @@ func (w *Workshop) learn(ctx context.Context, j *job) (c server.CollectionOption
 		return c, "", err
 	}
 	w.report(j, hashgrove.Progress{Bit: j.Bits, Bits: j.Bits})
-	return w.index(ctx, j, m.Expert())
+	return w.index(ctx, j, inside.Model(m.Model))
 }
 
 // report records the progress of a training.

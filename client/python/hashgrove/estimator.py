@@ -169,7 +169,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         if self.detail_bits:
             o["detail_bits"] = _whole("detail_bits", self.detail_bits, 0)
         if self.validation is not None:
-            o["validation"] = float(self.validation)
+            o["validation"] = float(self.validation) or -1.0  # 0 would be the default
         if self.min_shared != 2:
             o["min_shared"] = _whole("min_shared", self.min_shared, 1)
         if self.threads:

@@ -10,9 +10,7 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed" // the template and the style
-	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -40,38 +38,7 @@ type Data struct {
 	// Rows has one entry for each method and code length, those of a method in order of length. Method is the name to
 	// show. Bits is 0 without a code, as for float search: such rows are compared with every length.
 	Rows []eval.Row
-	// RecallRank is the number of nearest codes searched for float neighbours: 10 or 100; 0 means 100.
-	RecallRank int
-}
-
-// unjudged reports whether there were no labels, so that only the recall of float neighbours was measured.
-func (d Data) unjudged() bool {
-	return !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.MAP != 0 }) &&
-		slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 != 0 })
-}
-
-// recall returns the recall of float neighbours.
-func (d Data) recall(r eval.Row) float64 {
-	if d.RecallRank == 10 {
-		return r.NeighbourRecall10
-	}
-	return r.NeighbourRecall100
-}
-
-// quality returns the number by which methods are ordered.
-func (d Data) quality(r eval.Row) float64 {
-	if d.unjudged() {
-		return d.recall(r)
-	}
-	return r.Leading().MAP
-}
-
-// measure returns the name of that number.
-func (d Data) measure() string {
-	if d.unjudged() {
-		return fmt.Sprint("recall@", cmp.Or(d.RecallRank, 100))
-	}
-	return "MAP"
+	By   eval.Quality // what decides
 }
 
 // Dataset describes the data that were searched.
@@ -112,8 +79,7 @@ type view struct {
 	Warnings []string
 	Classes  *classTable
 
-	Measure                string // that methods are ordered by
-	Unlabelled, Neighbours bool
+	Neighbours             bool
 	Margins                bool   // some results were ranked by margins too
 	Nearest                bool   // the nearest of the class were measured
 	NewItems, LearnedItems string // how many
@@ -130,11 +96,9 @@ type drawing struct {
 
 // Write writes the page.
 func Write(w io.Writer, d Data) error {
-	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
 		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Columns: d.columns(), Classes: d.classes(),
 	}
-	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
 	v.Nearest = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return nearest(r) > 0 })
 	v.Margins = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.Margins.MAP > 0 })
@@ -179,17 +143,6 @@ func WriteFile(path string, d Data) error {
 
 // marginsMAP returns the MAP ranked by margins, or 0 if not measured.
 func marginsMAP(r eval.Row) float64 { return r.Margins.MAP }
-
-// learnedMAP returns the MAP among training items, or 0 if not measured.
-func learnedMAP(r eval.Row) float64 {
-	if r.LearnedItems == nil {
-		return 0
-	}
-	if r.Rank != "" {
-		return r.LearnedItems.Ranked.MAP
-	}
-	return r.LearnedItems.MAP
-}
 
 // nearest returns the share of the nearest items of its class that a query finds first, or 0 if not measured.
 func nearest(r eval.Row) float64 { return r.Leading().NearestOfClass10 }

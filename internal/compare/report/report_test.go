@@ -301,6 +301,7 @@ func TestWithoutLabels(t *testing.T) {
 			NeighbourRecall100: 0.9 - 0.1*float64(i), NeighbourRecall10: 0.1,
 		}
 	}
+	d.By = eval.Quality{Unlabelled: true, RecallRank: 100}
 	page := string(render(t, d))
 	check := func(rank string) {
 		t.Helper()
@@ -316,7 +317,7 @@ func TestWithoutLabels(t *testing.T) {
 		}
 	}
 	check("100")
-	d.RecallRank = 10
+	d.By.RecallRank = 10
 	page = string(render(t, d))
 	check("10")
 	if strings.Contains(page, `<th scope="col">MAP`) || strings.Contains(drawn(t, page, "overview"), "MAP") {

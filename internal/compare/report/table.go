@@ -47,7 +47,7 @@ var columns = []column{
 	{"Precision", "", func(r eval.Row) float64 { return r.Leading().Precision }, formatShare, false, true},
 	{"Nearest of", "its class", nearest, formatShare, false, false},
 	{"PR area", "", func(r eval.Row) float64 { return r.Leading().PRArea }, formatShare, false, true},
-	{"MAP of learned", "items", learnedMAP, formatShare, false, false},
+	{"MAP of learned", "items", func(r eval.Row) float64 { return r.LearnedMAP() }, formatShare, false, false},
 	{"Nearest of class,", "learned items", learnedNearest, formatShare, false, false},
 	{recallHead, "neighbours", nil, formatShare, false, false}, // at the rank of the page
 	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
@@ -61,14 +61,15 @@ const recallHead = "Recall of"
 
 // columns returns the columns for which at least one result has a number.
 func (d Data) columns() []column {
-	unjudged, hasNew := d.unjudged(), d.Dataset.New > 0
+	hasNew := d.Dataset.New > 0
 	list := slices.Clone(columns)
-	list[slices.IndexFunc(list, func(c column) bool { return c.Head == recallHead })].value = d.recall
+	list[slices.IndexFunc(list, func(c column) bool { return c.Head == recallHead })].value =
+		func(r eval.Row) float64 { return d.By.Recall(&r) }
 	return slices.DeleteFunc(list, func(c column) bool {
 		if (c.Head == "MAP of learned" || c.Unit == "learned items") && !hasNew {
 			return true
 		}
-		return (!c.even || unjudged) && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
+		return (!c.even || d.By.Unlabelled) && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/machine"
+	"hashgrove/internal/vectors"
 )
 
 // Frames between a training and hashgrove-gpu, over the pipes of the child. A frame is
@@ -76,8 +76,8 @@ type Rounds struct {
 // Parts returns the rounds as parts of a frame.
 func (r *Rounds) Parts() [][]byte {
 	return [][]byte{
-		machine.Bytes(r.Features), r.Bins, machine.Bytes(r.Leaves), machine.Bytes(r.Results), r.Digits,
-		machine.Bytes(r.Units),
+		vectors.Bytes(r.Features), r.Bins, vectors.Bytes(r.Leaves), vectors.Bytes(r.Results), r.Digits,
+		vectors.Bytes(r.Units),
 	}
 }
 
@@ -147,14 +147,14 @@ func Lengths(parts ...[]byte) []int64 {
 const maxPart = 1 << 36
 
 // ReadPart reads an array.
-func ReadPart[T machine.Number](r io.Reader, bytes int64) ([]T, error) {
+func ReadPart[T vectors.Number](r io.Reader, bytes int64) ([]T, error) {
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	if bytes < 0 || bytes > maxPart || bytes%size != 0 {
 		return nil, errors.New("a part of an impossible length")
 	}
 	out := make([]T, bytes/size)
-	_, err := io.ReadFull(r, machine.Bytes(out))
+	_, err := io.ReadFull(r, vectors.Bytes(out))
 	return out, err
 }
 
@@ -163,13 +163,13 @@ func ReadAligned(r io.Reader, bytes int64) ([]byte, error) {
 	if bytes < 0 || bytes > maxPart {
 		return nil, errors.New("a part of an impossible length")
 	}
-	out := machine.Bytes(make([]uint64, (bytes+7)/8))[:bytes]
+	out := vectors.Bytes(make([]uint64, (bytes+7)/8))[:bytes]
 	_, err := io.ReadFull(r, out)
 	return out, err
 }
 
 // ValuesOf returns the values in memory that ReadAligned has read.
-func ValuesOf[T machine.Number](b []byte) []T {
+func ValuesOf[T vectors.Number](b []byte) []T {
 	var zero T
 	if len(b) == 0 {
 		return nil

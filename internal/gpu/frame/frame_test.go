@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"hashgrove/internal/machine"
+	"hashgrove/internal/vectors"
 )
 
 // TestRoundTrip writes a frame and reads it.
@@ -63,7 +63,7 @@ func FuzzFrame(f *testing.F) {
 			}
 			read = append(read, p)
 		}
-		if rounds, err := RoundsOf(read); err == nil && len(machine.Bytes(rounds.Features)) > len(data) {
+		if rounds, err := RoundsOf(read); err == nil && len(vectors.Bytes(rounds.Features)) > len(data) {
 			t.Errorf("%d features from %d bytes", len(rounds.Features), len(data))
 		}
 	})

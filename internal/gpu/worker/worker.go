@@ -21,7 +21,7 @@ import (
 
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
-	"hashgrove/internal/machine"
+	"hashgrove/internal/vectors"
 )
 
 // worker is the child's side: it answers requests until its input ends.
@@ -204,5 +204,5 @@ func (w *worker) outputs(s *session, q *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return w.say(frame.Answer{}, machine.Bytes(out))
+	return w.say(frame.Answer{}, vectors.Bytes(out))
 }

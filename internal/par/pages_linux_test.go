@@ -1,4 +1,4 @@
-package machine
+package par
 
 import (
 	"os"
@@ -53,14 +53,14 @@ func TestArraysLieOnLargePages(t *testing.T) {
 	var keep [][]uint64 // keeps memory from being reused
 	for name, made := range map[string]func() []uint64{
 		"made": func() []uint64 {
-			s := Make[uint64](size / 8)
+			s := MakeLarge[uint64](size / 8)
 			fill(s)
 			return s
 		},
 		"collected": func() []uint64 {
 			s := make([]uint64, size/8)
 			fill(s)
-			Collect(s)
+			OnLargePages(s)
 			return s
 		},
 	} {

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package machine
+package par
 
 func ask([]byte, bool) {}

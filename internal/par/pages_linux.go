@@ -1,4 +1,4 @@
-package machine
+package par
 
 import "golang.org/x/sys/unix"
 

@@ -1,5 +1,4 @@
-// Package machine is what the program knows of its computer: processor, memory, huge pages, and files that serve as memory.
-package machine
+package par
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package machine
+package vectors
 
 import (
 	"errors"
@@ -23,8 +23,8 @@ type Number interface {
 	~bool | ~int8 | ~uint8 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// NewFile creates an unlinked temporary file in the folder, or in the system's default if that is "".
-func NewFile(folder string) (*os.File, error) {
+// newFile creates an unlinked temporary file in the folder, or in the system's default if that is "".
+func newFile(folder string) (*os.File, error) {
 	if !canMap {
 		return nil, ErrUnsupported
 	}
@@ -39,13 +39,13 @@ func NewFile(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// Map returns an array of n zeros in a temporary file of its own. Free it with Unmap.
-func Map[T Number](folder string, n int) ([]T, error) {
+// mapArray returns an array of n zeros in a temporary file of its own. Free it with unmapArray.
+func mapArray[T Number](folder string, n int) ([]T, error) {
 	size, err := bytesOf[T](n)
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	file, err := NewFile(folder)
+	file, err := newFile(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func Map[T Number](folder string, n int) ([]T, error) {
 	if err := reserve(file, size); err != nil {
 		return nil, message.New("no-room", "not enough space for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
 	}
-	return MapFile[T](file, n)
+	return mapFile[T](file, n)
 }
 
-// MapFile maps the first n values of a file, which must be long enough.
-func MapFile[T Number](file *os.File, n int) ([]T, error) {
+// mapFile maps the first n values of a file, which must be long enough.
+func mapFile[T Number](file *os.File, n int) ([]T, error) {
 	size, err := bytesOf[T](n)
 	if err != nil || n == 0 {
 		return nil, err
@@ -69,8 +69,8 @@ func MapFile[T Number](file *os.File, n int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// Unmap frees an array returned by Map or MapFile, which must not be used afterwards.
-func Unmap[T Number](s []T) error {
+// unmapArray frees an array returned by mapArray or mapFile, which must not be used afterwards.
+func unmapArray[T Number](s []T) error {
 	if len(s) == 0 {
 		return nil
 	}
