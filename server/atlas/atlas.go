@@ -123,7 +123,7 @@ func joined(near [][]edge) [][]edge {
 			}
 			w := e.weight
 			if back >= 0 {
-				w += (1 - w) * near[e.to][back].weight
+				w += float64((1 - w) * near[e.to][back].weight)
 			}
 			both[i], both[e.to] = append(both[i], edge{e.to, w}), append(both[e.to], edge{i, w})
 		}
@@ -157,12 +157,12 @@ func principalPlane(codes hamming.Codes) [][2]float64 {
 		for i := range y {
 			y[i] = [2]float64{}
 			for j, value := range x[i*width : (i+1)*width] {
-				y[i][0] += (value - mean[j]) * u[j]
-				y[i][1] += (value - mean[j]) * v[j]
+				y[i][0] += float64((value - mean[j]) * u[j])
+				y[i][1] += float64((value - mean[j]) * v[j])
 			}
 			for j, value := range x[i*width : (i+1)*width] {
-				nextU[j] += (value - mean[j]) * y[i][0]
-				nextV[j] += (value - mean[j]) * y[i][1]
+				nextU[j] += float64((value - mean[j]) * y[i][0])
+				nextV[j] += float64((value - mean[j]) * y[i][1])
 			}
 		}
 		u, v = nextU, nextV
@@ -172,7 +172,7 @@ func principalPlane(codes hamming.Codes) [][2]float64 {
 	}
 	for i := range y {
 		for axis := range 2 { // codes may have the same projection; refining needs them apart
-			y[i][axis] = y[i][axis]*5/max(spread, 1e-9) + 1e-3*(rng.Float64()-0.5)
+			y[i][axis] = y[i][axis]*5/max(spread, 1e-9) + float64(1e-3*(rng.Float64()-0.5))
 		}
 	}
 	return y
@@ -192,10 +192,10 @@ func orthogonalise(u, v []float64) {
 	unit(u)
 	along := 0.0
 	for i := range u {
-		along += u[i] * v[i]
+		along += float64(u[i] * v[i])
 	}
 	for i := range v {
-		v[i] -= along * u[i]
+		v[i] -= float64(along * u[i])
 	}
 	unit(v)
 }
@@ -225,17 +225,18 @@ func refine(ctx context.Context, near [][]edge, y [][2]float64) error {
 					continue
 				}
 				dx, dy := at[0]-y[e.to][0], at[1]-y[e.to][1]
-				pull := rate / (1 + dx*dx + dy*dy)
-				at[0], at[1] = at[0]-pull*dx, at[1]-pull*dy
+				pull := rate / (1 + float64(dx*dx) + float64(dy*dy))
+				at[0], at[1] = at[0]-float64(pull*dx), at[1]-float64(pull*dy)
 				for range negatives {
 					other := y[rng.IntN(len(y))] // the code itself is at no distance and does not push
 					dx, dy := at[0]-other[0], at[1]-other[1]
-					square := dx*dx + dy*dy
+					square := float64(dx*dx) + float64(dy*dy)
 					push := rate * 2 / ((softness + square) * (1 + square))
-					at[0], at[1] = at[0]+push*dx, at[1]+push*dy
+					at[0], at[1] = at[0]+float64(push*dx), at[1]+float64(push*dy)
 				}
 			}
-			at[0], at[1] = at[0]*(1-gravity*rate), at[1]*(1-gravity*rate)
+			kept := 1 - float64(gravity*rate)
+			at[0], at[1] = at[0]*kept, at[1]*kept
 		}
 	}
 	return nil
@@ -251,7 +252,7 @@ func (m *Map) setPositions(y [][2]float64) {
 	}
 	side := max(high[0]-low[0], high[1]-low[1], 1e-9)
 	scaled := func(v float64, axis int) uint16 {
-		v = (v-(low[axis]+high[axis])/2)/side*math.MaxUint16 + math.MaxUint16/2.0
+		v = float64((v-float64((low[axis]+high[axis])/2))/side*math.MaxUint16) + math.MaxUint16/2.0
 		return uint16(min(max(math.Round(v), 0), math.MaxUint16))
 	}
 	for _, at := range y {
