@@ -23,10 +23,10 @@ type Source interface {
 type Chunk struct {
 	X [][]float32 // the vectors
 
-	// One entry per vector, or nil if the rows have none: their ids, their classes, and their tags.
-	IDs    []string
-	Labels []string
-	Tags   [][]string
+	// One entry per vector, or nil if the rows have none.
+	IDs    []string   // all different
+	Labels []string   // classes by name
+	Tags   [][]string // sets of tags
 }
 
 // From reads rows from a source of your own, once. They need not fit in memory.
@@ -81,8 +81,8 @@ type Method interface {
 
 // Hyperplane is a hash function: the bit of x is 1 if the sum of Weight times x is at least Threshold.
 type Hyperplane struct {
-	Weight    []float32
-	Threshold float32
+	Weight    []float32 // one for each value of a vector
+	Threshold float32   // finite, as the weights are
 }
 
 // TrainingRows are what a Method learns from: all rows but those held out.

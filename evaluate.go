@@ -39,9 +39,9 @@ type Step struct {
 
 // Evaluation says how well the codes of a model find similar rows. Its JSON has all measures.
 type Evaluation struct {
-	MAP       float64 // mean average precision by the first ranking, expected over the orders of ties
-	Precision float64 // of the first items, as many as are relevant, up to 100
-	Warnings  []string
+	MAP       float64  // mean average precision by the first ranking, expected over the orders of ties
+	Precision float64  // of the first items, as many as are relevant, up to 100
+	Warnings  []string // what casts doubt on the figures, in sentences
 
 	report *eval.Report
 	detail int

@@ -23,8 +23,8 @@ type Files struct {
 	Pairs  string   // a file of lines a,b,similar|dissimilar|unknown
 
 	// Attributes is a file of records, matched to rows by id, or in order if neither records nor rows have ids.
-	// AttributesID names the id column; "" means the one in Columns.ID, or else id.
-	Attributes   string
+	Attributes string
+	// AttributesID is the column of Attributes with the ids; "" means the one in Columns.ID, or else id.
 	AttributesID string
 
 	SkipBad bool // skip unusable rows instead of failing

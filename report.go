@@ -13,7 +13,7 @@ import (
 // Training is a trained model with its report.
 type Training struct {
 	*Model
-	Report Report
+	Report Report // on the training
 
 	checkpoint string
 }
@@ -93,17 +93,15 @@ func treesOf(t boost.Options) TreeOptions {
 	}
 }
 
-// Figures measure how well queries find some items. All but Rows and DistinctCodes are between 0 and 1.
+// Figures measure how well queries find some items by Hamming distance. All but Rows and DistinctCodes are between 0 and 1.
 type Figures struct {
-	Rows int `json:"rows"` // of the items
-	// MAP is the mean average precision by Hamming distance, expected over the orders of ties; MAPLow and MAPHigh are
-	// those of the worst and of the best order.
-	MAP           float64 `json:"map"`
-	MAPLow        float64 `json:"map_low"`
-	MAPHigh       float64 `json:"map_high"`
-	Precision     float64 `json:"precision"` // of the first 100, or of as many as a query has relevant items
-	PRArea        float64 `json:"pr_area"`   // below the curve of precision against recall
-	DistinctCodes int     `json:"distinct_codes"`
+	Rows          int     `json:"rows"`           // of the items
+	MAP           float64 `json:"map"`            // mean average precision, expected over the orders of ties
+	MAPLow        float64 `json:"map_low"`        // in the worst order of ties
+	MAPHigh       float64 `json:"map_high"`       // in the best order of ties
+	Precision     float64 `json:"precision"`      // of the first 100, or of as many as a query has relevant items
+	PRArea        float64 `json:"pr_area"`        // below the curve of precision against recall
+	DistinctCodes int     `json:"distinct_codes"` // of the items
 
 	Margins  RankingFigures `json:"margins,omitzero"`  // of the same codes, ranked by the margins of the query
 	Expected RankingFigures `json:"expected,omitzero"` // of the same codes, ranked by the expected code of the query
@@ -111,11 +109,11 @@ type Figures struct {
 
 // RankingFigures are the Figures that depend on the ranking; zeros if it was not measured.
 type RankingFigures struct {
-	MAP       float64 `json:"map"`
-	MAPLow    float64 `json:"map_low"`
-	MAPHigh   float64 `json:"map_high"`
-	Precision float64 `json:"precision"`
-	PRArea    float64 `json:"pr_area"`
+	MAP       float64 `json:"map"`       // as in Figures, like the others
+	MAPLow    float64 `json:"map_low"`   // in the worst order of ties
+	MAPHigh   float64 `json:"map_high"`  // in the best order of ties
+	Precision float64 `json:"precision"` // of the first 100 at most
+	PRArea    float64 `json:"pr_area"`   // below the curve of precision against recall
 }
 
 // figuresOf translates from package model.

@@ -14,7 +14,7 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/server/atlas"
+	"hashgrove/server/internal/atlas"
 )
 
 // mapAnswer is a layout of the distinct codes. Lists of numbers are base64 of little-endian bytes.
