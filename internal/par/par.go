@@ -28,11 +28,13 @@ func For(ctx context.Context, threads, n int, f func(i int)) error {
 	t := Team{threads: min(Threads(threads), n), calm: 1} // no worker waits for another loop
 	var ended atomic.Bool
 	t.For(n, func(i int) {
-		if ctx.Err() != nil {
+		switch {
+		case ended.Load():
+		case ctx.Err() != nil:
 			ended.Store(true)
-			return
+		default:
+			f(i)
 		}
-		f(i)
 	})
 	if ended.Load() {
 		return context.Cause(ctx)
