@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"hashgrove/api"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
@@ -42,7 +43,10 @@ type attributeColumns struct {
 
 // Err returns the first mistake made in building the data, or nil. Files are not checked until they are used.
 func (d *Data) Err() error {
-	if d.err != nil || d.table == nil {
+	switch {
+	case d == nil:
+		return api.Errorf(api.ErrInvalid, "there are no data: nil")
+	case d.err != nil || d.table == nil:
 		return d.err
 	}
 	return d.table.CheckLengths()
@@ -175,6 +179,9 @@ func (d *Data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
 // alone returns data in which classes that come with the files do not override the tags asked for.
 func (d *Data) alone() *Data {
+	if err := d.Err(); err != nil {
+		return &Data{err: err}
+	}
 	out := *d
 	out.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
 	return &out
@@ -183,6 +190,9 @@ func (d *Data) alone() *Data {
 // forModel opens rows for a model to encode: as they are, and with the columns or features that the model takes. If
 // they are compared by similarity, the columns with classes or tags are those of the model unless others are named.
 func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen vectors.Source, err error) {
+	if err := d.Err(); err != nil {
+		return nil, nil, err
+	}
 	rows := *d
 	rows.missing = m.TakesMissing()
 	rows.spec.Dim, rows.spec.Threads = m.Encoder.Dim(), threads

@@ -59,13 +59,31 @@ func TestModelsOfOthers(t *testing.T) {
 	x, labels := clouds(1, 30)
 	m := trained(t)(Train(context.Background(), Rows(x, labels), Options{Bits: 4, Trees: TreeOptions{Rounds: 2}}))
 	for bits, want := range map[int]string{0: "1 to 4", -1: "1 to 4", 5: "1 to 4"} {
-		func() {
-			defer func() {
-				if text, _ := recover().(string); !strings.Contains(text, want) {
-					t.Errorf("%d bits: %q", bits, text)
-				}
-			}()
-			m.Shorter(bits)
-		}()
+		if _, err := m.Shorter(bits); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d bits: %v", bits, err)
+		}
+	}
+}
+
+// TestNothingPanics: what a caller may get wrong is an error.
+func TestNothingPanics(t *testing.T) {
+	ctx := t.Context()
+	x, labels := clouds(1, 30)
+	m := trained(t)(Train(ctx, Rows(x, labels), Options{Bits: 8, Trees: TreeOptions{Rounds: 2}}))
+	ix := must[*Index](t)(NewIndex(ctx, m, nil))
+	_, of := Train(ctx, nil, Options{})
+	_, measured := m.Evaluate(ctx, nil, nil, EvalOptions{})
+	_, searched := ix.Search(ctx, nil)
+	_, apart := Code{1}.Distance(Code{1, 2})
+	_, encoded := m.Encode(nil)
+	_, coded := NewIndex(ctx, nil, nil)
+	_, read := ix.Get("")
+	for what, err := range map[string]error{
+		"training": of, "measuring": measured, "searching": searched, "distance": apart, "encoding": encoded,
+		"no model": coded, "no id": read, "adding": ix.Add(ctx, nil), "replacing": ix.Upsert(ctx, nil), "vectors": ix.SetVectors(ctx, nil),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
 	}
 }

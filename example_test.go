@@ -83,7 +83,9 @@ func ExampleModel_Shorter() {
 	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 10}})
 	check(err)
 	code, _ := m.Encode([]float32{108, 9})
-	short, _ := m.Shorter(8).Encode([]float32{108, 9})
+	first, err := m.Shorter(8)
+	check(err)
+	short, _ := first.Encode([]float32{108, 9})
 	fmt.Println(len(code), len(short), code[0] == short[0])
 	// Output: 2 1 true
 }

@@ -92,7 +92,7 @@ func TestWholeJob(t *testing.T) {
 	right := 0
 	for i, q := range query {
 		code := must[Code](t)(loaded.Encode(q))
-		if !slices.Equal(code, codes[i]) || code.Distance(codes[i]) != 0 || len(code.String()) != 4 {
+		if !slices.Equal(code, codes[i]) || must[int](t)(code.Distance(codes[i])) != 0 || len(code.String()) != 4 {
 			t.Fatalf("query %d has the code %v alone and %v among others", i, code, codes[i])
 		}
 		hits := must[[]api.Hit](t)(api.Nearest(ctx, ix, q, 5))

@@ -277,6 +277,9 @@ func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
 
 // write encodes items and writes them in one batch.
 func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context, *index.Batch) error) error {
+	if err := d.Err(); err != nil {
+		return err
+	}
 	if ix.model == nil && d.codes == nil && !d.spec.Codes {
 		return api.Errorf(api.ErrNoModel, "the index holds no model to encode items with")
 	}
@@ -312,9 +315,6 @@ func (r *recorder) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 
 // codedItems returns items by their codes, with their ids, labels and tags.
 func codedItems(bits int, d *Data) (*index.Batch, error) {
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
 	b, one := index.NewBatch(bits), hamming.NewCodes(1, bits)
 	chunk := vectors.Chunk{IDs: d.table.IDs, Labels: d.table.Labels, Tags: d.table.Tags}
 	for i, code := range d.codes {
@@ -375,6 +375,9 @@ func readCodes(ctx context.Context, d *Data) (*index.Batch, [][]float32, error) 
 func encodedItems(
 	ctx context.Context, m *model.Model, bits int, d *Data, keep bool,
 ) (b *index.Batch, rows [][]float32, err error) {
+	if err := d.Err(); err != nil {
+		return nil, nil, err
+	}
 	if d.codes != nil {
 		b, err = codedItems(bits, d)
 		rows = make([][]float32, len(d.codes))

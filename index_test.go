@@ -294,3 +294,22 @@ func TestIndexOfCodes(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenTwice: who opens an index a second time learns who has it.
+func TestOpenTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.hgi")
+	ix := must[*Index](t)(CreateIndex(t.Context(), path, nil, Codes([]Code{{1}})))
+	for range 2 {
+		_, err := OpenIndex(t.Context(), path)
+		if !errors.Is(err, api.ErrLocked) || !strings.Contains(err.Error(), "this program has it open") {
+			t.Error(err)
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ix = must[*Index](t)(OpenIndex(t.Context(), path))
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -3,10 +3,10 @@ package hashgrove
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"image"
 	"math/bits"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
@@ -49,12 +49,12 @@ func (m *Model) Dim() int { return m.model.Encoder.Dim() }
 func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
 
 // Shorter returns a model of the first bits, without training again: the leading bits of a FastHash code are a FastHash
-// code. It panics unless 1 <= bits <= m.Bits().
-func (m *Model) Shorter(bits int) *Model {
+// code.
+func (m *Model) Shorter(bits int) (*Model, error) {
 	if bits < 1 || bits > m.Bits() {
-		panic(fmt.Sprintf("hashgrove: the first %d bits of a model of %d: give 1 to %d", bits, m.Bits(), m.Bits()))
+		return nil, api.Errorf(api.ErrInvalid, "the first %d bits of a model of %d: give 1 to %[2]d", bits, m.Bits())
 	}
-	return &Model{m.model.Prefix(bits)}
+	return &Model{m.model.Prefix(bits)}, nil
 }
 
 // Code is a packed binary code. The first bit is the highest bit of the first byte, as in numpy.packbits and most
@@ -65,15 +65,15 @@ type Code []byte
 func (c Code) String() string { return hex.EncodeToString(c) }
 
 // Distance returns the number of bits in which two codes of the same length differ.
-func (c Code) Distance(other Code) int {
+func (c Code) Distance(other Code) (int, error) {
 	if len(c) != len(other) {
-		panic("hashgrove: distance of codes of different lengths")
+		return 0, api.Errorf(api.ErrInvalid, "codes of %d and %d bytes have no distance", len(c), len(other))
 	}
 	n := 0
 	for i, b := range c {
 		n += bits.OnesCount8(b ^ other[i])
 	}
-	return n
+	return n, nil
 }
 
 // Encode returns the code of one vector.

@@ -40,7 +40,7 @@ type run struct {
 // trained here, by the command or in a comparison. Files are read once.
 func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 	began := time.Now()
-	if err := o.Check(); err != nil {
+	if err := cmp.Or(o.Check(), d.Err()); err != nil {
 		return nil, err
 	}
 	r := &run{o: o}

@@ -41,7 +41,7 @@ type Collection struct {
 //	if errors.Is(err, api.ErrNotFound) { ... }
 type Error struct {
 	Status     int           `json:"status"` // HTTP status
-	Code       string        `json:"code"`   // of package api, or of the status
+	Code       api.ErrorCode `json:"code"`   // of package api, or of the status
 	Message    string        `json:"message"`
 	RequestID  string        `json:"request_id"` // identifies the request in the server's log
 	RetryAfter time.Duration `json:"-"`          // the server's Retry-After, or 0

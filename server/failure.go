@@ -24,8 +24,8 @@ import (
 type failure struct {
 	status int
 	text   string
-	code   string // of package api, or empty for that of the status
-	log    string // what the log says, if it is not for clients
+	code   api.ErrorCode // of package api, or empty for that of the status
+	log    string        // what the log says, if it is not for clients
 }
 
 func (f *failure) Error() string { return f.text }
@@ -47,20 +47,20 @@ type errorAnswer struct {
 }
 
 type errorText struct {
-	Status    int    `json:"status"`
-	Code      string `json:"code"`
-	Message   string `json:"message"`
-	RequestID string `json:"request_id"`
+	Status    int           `json:"status"`
+	Code      api.ErrorCode `json:"code"`
+	Message   string        `json:"message"`
+	RequestID string        `json:"request_id"`
 }
 
 // statusOf maps the error codes of package api to HTTP statuses.
-var statusOf = map[string]int{
-	api.ErrInvalid.Code: http.StatusBadRequest, api.ErrUnsupported.Code: http.StatusBadRequest,
-	api.ErrFilter.Code: http.StatusBadRequest, api.ErrNoModel.Code: http.StatusBadRequest,
-	api.ErrDimension.Code: http.StatusBadRequest, api.ErrNoVector.Code: http.StatusBadRequest,
-	api.ErrNotFound.Code: http.StatusNotFound,
-	api.ErrExists.Code:   http.StatusConflict, api.ErrOtherModel.Code: http.StatusConflict,
-	api.ErrTooLarge.Code: http.StatusRequestEntityTooLarge,
+var statusOf = map[api.ErrorCode]int{
+	api.ErrInvalid: http.StatusBadRequest, api.ErrUnsupported: http.StatusBadRequest,
+	api.ErrFilter: http.StatusBadRequest, api.ErrNoModel: http.StatusBadRequest,
+	api.ErrDimension: http.StatusBadRequest, api.ErrNoVector: http.StatusBadRequest,
+	api.ErrNotFound: http.StatusNotFound,
+	api.ErrExists:   http.StatusConflict, api.ErrOtherModel: http.StatusConflict,
+	api.ErrTooLarge: http.StatusRequestEntityTooLarge,
 }
 
 // longestMessage limits the length of messages in responses and logs, in bytes.

@@ -228,9 +228,9 @@ func flagError(err error) error {
 	switch {
 	case !errors.As(err, &refused) || errors.Is(err, search.ErrNoVectors):
 		return err
-	case refused.Code == api.ErrNoVector.Code:
+	case refused.Code == api.ErrNoVector:
 		code = "needs-vectors"
-	case refused.Code != api.ErrInvalid.Code || refused.Field == "queries": // the data are at fault
+	case refused.Code != api.ErrInvalid || refused.Field == "queries": // the data are at fault
 		return err
 	}
 	name := map[string]string{"ties": "--rerank ties", "rerank": "--rerank", "k": "-k"}[refused.Field]

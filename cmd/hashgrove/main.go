@@ -241,7 +241,7 @@ func (a *app) loadModel(path string, bits int) (*hashgrove.Model, error) {
 	if bits < 0 || bits > m.Bits() {
 		return nil, cli.Usage("too-many-bits", "--prefix %d: the model has %d bits", bits, m.Bits())
 	}
-	return m.Shorter(bits), nil
+	return m.Shorter(bits)
 }
 
 // readPrefix is loadModel for what the library does not do with a model.

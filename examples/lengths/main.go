@@ -22,7 +22,8 @@ func main() {
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(learned, labels), hashgrove.Options{Bits: 32, Trees: hashgrove.TreeOptions{Rounds: 20}})
 	check(err)
 	for _, bits := range []int{4, 8, 16, 32} {
-		short := m.Shorter(bits)
+		short, err := m.Shorter(bits)
+		check(err)
 		ix, err := hashgrove.NewIndex(ctx, short, hashgrove.Rows(items, itemLabels))
 		check(err)
 		right := 0

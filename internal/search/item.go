@@ -120,11 +120,11 @@ func ParseDeletion(where string) (index.Filter, error) {
 }
 
 // refused wraps an error with a code of package api; nil stays nil.
-func refused(as *api.Error, err error) error {
+func refused(as api.ErrorCode, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &coded{&api.Error{Code: as.Code, Message: err.Error()}, err}
+	return &coded{&api.Error{Code: as, Message: err.Error()}, err}
 }
 
 // coded is an error of package api that also wraps another error.
@@ -159,7 +159,7 @@ func Coded(err error) error {
 
 // invalid returns an error about a field of a request.
 func invalid(field, format string, args ...any) error {
-	return &api.Error{Code: api.ErrInvalid.Code, Message: fmt.Sprintf(format, args...), Field: field}
+	return &api.Error{Code: api.ErrInvalid, Message: fmt.Sprintf(format, args...), Field: field}
 }
 
 // Accept returns an error if a request expects another model; "" expects none.

@@ -292,7 +292,7 @@ func (x *Items) matrix(q *queries, field, why string) (vectors.Matrix, error) {
 	var m vectors.Matrix
 	for i, v := range q.vectors {
 		if v == nil {
-			return m, inQuery(i, len(q.vectors), &api.Error{Code: api.ErrNoVector.Code, Message: why, Field: field})
+			return m, inQuery(i, len(q.vectors), &api.Error{Code: api.ErrNoVector, Message: why, Field: field})
 		}
 		m.Cols = len(v)
 		if m.Data == nil {

@@ -294,16 +294,16 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 		path: path, real: real, opened: c, readOnly: o.ReadOnly,
 		file: f, state: c.state, commit: (*bolt.Tx).Commit,
 	}
-	if o.OnDisk {
-		return s, nil
-	}
-	s.index = index.New(c.bits, c.fingerprint, o.Index)
-	if err := s.index.Add(ctx, batch); err != nil {
-		if ctx.Err() == nil {
-			err = damaged("%v", err)
+	if !o.OnDisk {
+		s.index = index.New(c.bits, c.fingerprint, o.Index)
+		if err := s.index.Add(ctx, batch); err != nil {
+			if ctx.Err() == nil {
+				err = damaged("%v", err)
+			}
+			return nil, err
 		}
-		return nil, err
 	}
+	noteOpen(real, 1)
 	return s, nil
 }
 
@@ -377,5 +377,6 @@ func (s *Store) Close() error {
 	case sound:
 		f.settle()
 	}
+	noteOpen(s.real, -1)
 	return guard(f.Close)
 }

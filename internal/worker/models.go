@@ -74,10 +74,10 @@ func (c *call) shorter() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.Bits < 1 || p.Bits > m.Bits() {
-		return nil, nil, api.Errorf(api.ErrInvalid, "the first %d bits of a model of %d: give 1 to %[2]d", p.Bits, m.Bits())
+	short, err := m.Shorter(p.Bits)
+	if err != nil {
+		return nil, nil, err
 	}
-	short := m.Shorter(p.Bits)
 	b, err := file(short)
 	return c.hold(short), []Array{b}, err
 }

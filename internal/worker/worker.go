@@ -101,9 +101,9 @@ type answer struct {
 
 // failure is an error that crosses the pipe.
 type failure struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Field   string `json:"field,omitempty"`
+	Code    api.ErrorCode `json:"code"`
+	Message string        `json:"message"`
+	Field   string        `json:"field,omitempty"`
 }
 
 // call is a request under way.
@@ -237,15 +237,15 @@ func failureOf(err error) *failure {
 	case errors.Is(err, model.ErrValue):
 		f.Code = "not-finite"
 	case errors.Is(err, model.ErrDim):
-		f.Code = api.ErrDimension.Code
+		f.Code = api.ErrDimension
 	case errors.As(err, &option):
-		f.Code, f.Field = api.ErrInvalid.Code, string(option.Code)
+		f.Code, f.Field = api.ErrInvalid, string(option.Code)
 	case len(message.Codes(err)) > 0:
-		f.Code = string(message.Codes(err)[0])
+		f.Code = api.ErrorCode(message.Codes(err)[0])
 	case errors.Is(err, os.ErrNotExist):
-		f.Code = api.ErrNotFound.Code
+		f.Code = api.ErrNotFound
 	case errors.Is(err, os.ErrExist):
-		f.Code = api.ErrExists.Code
+		f.Code = api.ErrExists
 	}
 	return f
 }

@@ -320,7 +320,7 @@ func TestRefusals(t *testing.T) {
 		{"index", map[string]any{"name": "x", "path": filepath.Join(t.TempDir(), "none.hgi")}, nil, "", "none.hgi"},
 	} {
 		r := p.ask(nil, c.op, c.params, c.arrays...)
-		if r.Error == nil || c.code != "" && r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.fact) {
+		if r.Error == nil || c.code != "" && string(r.Error.Code) != c.code || !strings.Contains(r.Error.Message, c.fact) {
 			t.Errorf("%s %v: %+v", c.op, c.params, r.Error)
 		}
 	}

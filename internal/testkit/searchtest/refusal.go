@@ -13,11 +13,11 @@ func (s *suite) refusals() {
 	bits := s.world.Bits()
 	code := api.Query{Code: hex.EncodeToString(s.code())}
 	vector := api.Query{Vector: make([]float32, Dimension)}
-	refuse := func(name string, want *api.Error, q api.Query, o api.Options) {
+	refuse := func(name string, want api.ErrorCode, q api.Query, o api.Options) {
 		s.Helper()
 		a, err := s.searcher.Search(s.Context(), &api.Request{Query: q, Options: o})
 		if !errors.Is(err, want) {
-			s.Errorf("%s: %v, %v, want an error with the code %q", name, a, err, want.Code)
+			s.Errorf("%s: %v, %v, want an error with the code %q", name, a, err, want)
 		}
 	}
 	refuse("k = 0", api.ErrInvalid, code, api.Options{K: new(0)})
@@ -49,7 +49,7 @@ func (s *suite) refusals() {
 }
 
 // lacks sends requests that need what the searcher or the query lacks.
-func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), code, vector api.Query) {
+func (s *suite) lacks(refuse func(string, api.ErrorCode, api.Query, api.Options), code, vector api.Query) {
 	for _, n := range []int{1, Dimension + 1} {
 		refuse("another dimension", api.ErrDimension, api.Query{Vector: make([]float32, n)}, api.Options{})
 	}
