@@ -26,6 +26,18 @@ func TestLinksOfDocsResolve(t *testing.T) {
 	}
 }
 
+// TestDocsNameRealFunctions looks for every function that a document names with its file, as in "train.go:Train".
+func TestDocsNameRealFunctions(t *testing.T) {
+	named := regexp.MustCompile("`([a-z][a-z0-9_/]*\\.go):(\\w+)`")
+	for _, file := range documents(t) {
+		for _, found := range named.FindAllStringSubmatch(readText(t, file), -1) {
+			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + found[2] + `[(\[]`).MatchString(readText(t, found[1])) {
+				t.Errorf("%s: %s has no function %s", file, found[1], found[2])
+			}
+		}
+	}
+}
+
 // anchors are what links to the headings of a document look like.
 func anchors(t *testing.T, path string) map[string]bool {
 	found := map[string]bool{}
