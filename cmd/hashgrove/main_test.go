@@ -120,6 +120,7 @@ func shop(t *testing.T) {
 	}
 	write(t, "vectors.npy", npy.String())
 	write(t, "classes.txt", labels.String())
+	write(t, "hashes.csv", "sku,phash\na,00ff\nb,0f0f\n")
 }
 
 func write(t *testing.T, name, text string) {
