@@ -91,7 +91,6 @@ type attributeReader struct {
 type attributeColumn struct {
 	name string
 	role attributeRole
-	last int // the latest record that has it
 }
 
 // attributeRole says what a column is for.
@@ -162,8 +161,13 @@ func (r *attributeReader) readFile(path, format string) error {
 	if err := r.chooseID(t); err != nil {
 		return err
 	}
-	r.unit, r.columns, r.found, t.want = t.unit, nil, map[string]bool{}, r.want
-	first := len(r.records)
+	r.unit, r.columns, r.found = t.unit, nil, map[string]bool{}
+	t.choose(r.want)
+	for k, c := range t.cells {
+		if t.known[c.name] != k {
+			return message.New("duplicate-column", "%s: two columns are called %q", path, c.name)
+		}
+	}
 	for {
 		err := t.next()
 		if err == io.EOF {
@@ -172,7 +176,7 @@ func (r *attributeReader) readFile(path, format string) error {
 		_, bad := err.(*badRecord)
 		var d Description
 		if err == nil {
-			if d, err = r.describe(t, len(r.records)-first+1); err != nil {
+			if d, err = r.describe(t); err != nil {
 				err = fmt.Errorf("%s: %s %d: %w", path, t.unit, t.place, err)
 				_, wrongSpec := errors.AsType[*SpecError](err)
 				bad = !wrongSpec
@@ -196,14 +200,15 @@ func (r *attributeReader) readFile(path, format string) error {
 // chooseID decides which column has the ids: the one asked for, or that of the items, or the usual one, or the unnamed
 // first column that pandas writes.
 func (r *attributeReader) chooseID(t *records) error {
-	has := func(name string) bool { return slices.Contains(t.first, name) }
+	names := t.names()
+	has := func(name string) bool { return slices.Contains(names, name) }
 	r.hasIDs = !r.own
 	switch {
 	case r.own:
 	case r.spec.ID != "":
 		if r.id = r.spec.ID; !has(r.id) {
 			return &SpecError{"AttributesID", message.New("no-such-column", "%s: has no column %q; it has %s",
-				t.in.path, r.id, message.List(t.first))}
+				t.in.path, r.id, message.List(names))}
 		}
 	case r.spec.ItemID != "" && has(r.spec.ItemID):
 		r.id = r.spec.ItemID
@@ -212,7 +217,7 @@ func (r *attributeReader) chooseID(t *records) error {
 	case has("ids"):
 		r.id = "ids"
 	default:
-		r.hasIDs = len(t.first) > 1 && t.first[0] == ""
+		r.hasIDs = t.indexed
 	}
 	return nil
 }
@@ -256,20 +261,16 @@ func (r *attributeReader) want(name string, object bool) bool {
 	return true
 }
 
-// describe turns the current record into a description. Records of the file count from 1.
-func (r *attributeReader) describe(t *records, number int) (d Description, err error) {
-	for i := range t.cells {
-		c := &t.cells[i]
-		column := &r.columns[c.column]
-		if r.exported && t.names[c.column] == exportedCode && !slices.Contains(r.spec.Columns, exportedCode) {
+// describe turns the current record into a description.
+func (r *attributeReader) describe(t *records) (d Description, err error) {
+	for _, k := range t.filled {
+		c, column := &t.cells[k], &r.columns[k]
+		if c.kind == fieldCell && len(c.text) == 0 ||
+			r.exported && c.name == exportedCode && !slices.Contains(r.spec.Columns, exportedCode) {
 			continue
 		}
-		if column.last == number {
-			return d, message.New("duplicate-column", "two columns or keys are called %q", column.name)
-		}
-		column.last = number
 		if column.role == roleTags {
-			tags, err := c.tags(r.seen)
+			tags, err := c.tags(r.seen, 0)
 			if err != nil {
 				return d, fmt.Errorf("column %q: %w", column.name, err)
 			}

@@ -61,8 +61,8 @@ func TestReadAttributes(t *testing.T) {
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"a.csv", "", "empty-file a.csv"},
-		{"a.csv", "id,id\nx,y\n", `duplicate-column a.csv 2 "id"`},
-		{"a.jsonl", `{"id":1,"a":1,"a":2}`, `duplicate-column a.jsonl 1 "a"`},
+		{"a.csv", "id,id\nx,y\n", `duplicate-column a.csv "id"`},
+		{"a.jsonl", `{"id":1,"a":1,"a":2}`, `duplicate-key a.jsonl 1 "a"`},
 		{"a.csv", "id,a\nx,1\ny\n", "wrong-count a.csv 3 1 2"},
 		{"a.csv", "id,a\nx,1\ny,1\nx,2\n", `duplicate-id a.csv 4 "x" 2`},
 		{"a.csv", "id,a\n,1\n", "no-id a.csv 2"},

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,19 +25,6 @@ import (
 // codeColumn is the usual name of the column of codes, and the beginning of the names of several.
 const codeColumn = "code"
 
-// codeTable reads the codes in a table.
-type codeTable struct {
-	rowCounter
-	t       *records
-	columns Columns // Vector has those of the code
-	form    codeForm
-	roles   []int // of the columns that are read: the part of the code, or one of the following
-	texts   []string
-}
-
-// Roles of columns other than parts of the code, as in parquetRows.sides.
-const firstPart = 3
-
 // codeForm says how a file writes codes.
 type codeForm struct {
 	bits        int
@@ -55,117 +41,66 @@ func (f format) openCodes(in *input, spec *Spec) (reader, header, error) {
 		h.code.bits = 8 * h.dim
 		return r, h, err
 	case "csv", "tsv", "jsonl", "parquet":
-	default:
-		return nil, header{}, message.New("wrong-format",
-			"%s: codes are read from npy, npz, bvecs, csv, tsv, jsonl and parquet, not from %s", in.path, f.name)
+		return f.open(in, spec)
 	}
-	h := header{format: f.name}
-	look, err := in.again()
-	if err != nil {
-		return nil, h, err
-	}
-	defer look.Close()
-	c, err := newCodeTable(look, spec, f.name)
-	if err != nil {
-		return nil, h, err
-	}
-	defer c.t.close()
-	if h.code, err = c.sample(); err != nil {
-		return nil, h, err
-	}
-	if c, err = newCodeTable(in, spec, f.name); err != nil {
-		return nil, h, err
-	}
-	c.form, h.columns, h.dim, h.rows = h.code, c.columns, (h.code.bits+7)/8, c.t.rows
-	return c, h, nil
-}
-
-func newCodeTable(in *input, spec *Spec, format string) (*codeTable, error) {
-	t, err := openRecords(in, format, true)
-	if err != nil {
-		return nil, err
-	}
-	has := func(name string) bool { return slices.Contains(t.first, name) }
-	c := &codeTable{rowCounter: rowCounter{in: in, seen: interner{}}, t: t, columns: Columns{
-		Label: chosenName(spec.Label, tableLabels, t.first), ID: chosenName(spec.ID, usualIDs, t.first),
-		Tags: chosenName(spec.Tags, usualTags, t.first), Vector: codeColumns(spec.Vector, has),
-	}}
-	if len(c.columns.Vector) == 0 {
-		return nil, &SpecError{"Vector", message.New("no-such-column",
-			"%s: which column has the codes? It has %s, and neither code nor code_0: name one", in.path, message.List(t.first))}
-	}
-	for _, name := range append([]string{spec.Label, spec.ID, spec.Tags}, c.columns.Vector...) {
-		if name != "" && !has(name) && format != "jsonl" {
-			return nil, message.New("no-such-column", "%s: has no column %q; it has %s", in.path, name, message.List(t.first))
-		}
-	}
-	sides := [firstPart]*string{sideLabel: &c.columns.Label, sideID: &c.columns.ID, sideTags: &c.columns.Tags}
-	usual := [firstPart][]string{sideLabel: tableLabels, sideID: usualIDs, sideTags: usualTags}
-	t.want = func(name string, _ bool) bool {
-		role := -1
-		if part := slices.Index(c.columns.Vector, name); part >= 0 {
-			role = firstPart + part
-		}
-		for k, column := range sides {
-			if *column == "" && role < 0 && slices.Contains(usual[k], name) { // the first of the JSON lines lacks it
-				*column = name
-			}
-			if name != "" && *column == name {
-				role = k
-			}
-		}
-		if role >= 0 {
-			c.roles = append(c.roles, role)
-		}
-		return role >= 0
-	}
-	return c, nil
+	return nil, header{}, message.New("wrong-format",
+		"%s: codes are read from npy, npz, bvecs, csv, tsv, jsonl and parquet, not from %s", in.path, f.name)
 }
 
 // codeColumns returns the columns of the codes: those named, or code, or code_0, code_1 and so on.
-func codeColumns(named string, has func(string) bool) (parts []string) {
+func codeColumns(named string, names []string) (parts []string) {
 	if named != "" {
 		return strings.Split(named, ",")
 	}
-	if has(codeColumn) {
+	if slices.Contains(names, codeColumn) {
 		return []string{codeColumn}
 	}
 	for {
 		name := codeColumn + "_" + strconv.Itoa(len(parts))
-		if !has(name) {
+		if !slices.Contains(names, name) {
 			return parts
 		}
 		parts = append(parts, name)
 	}
 }
 
-// sample looks at the first rows to see how the codes are written.
-func (c *codeTable) sample() (form codeForm, err error) {
+// sampleCodes looks at the first rows, through an input of its own, to see how the codes are written.
+func sampleCodes(in *input, format string, spec *Spec) (form codeForm, err error) {
 	const rows = 256
-	form.binary, form.bits = true, 0
+	look, err := in.again()
+	if err != nil {
+		return form, err
+	}
+	defer look.Close()
+	r, err := newTableRows(look, format, spec)
+	if err != nil {
+		return form, err
+	}
+	defer r.t.close()
+	form.binary = true
 	digits := 0
 	for i := range rows {
-		if err = c.t.next(); err != nil && i > 0 {
+		if err = r.t.next(); err != nil && i > 0 {
 			break // whoever reads the row reports it
 		} else if err == io.EOF {
-			return form, message.New("no-rows", "%s: has no rows", c.in.path)
+			return form, message.New("no-rows", "%s: has no rows", in.path)
 		} else if err != nil {
 			return form, err
 		}
-		for _, cell := range c.t.cells {
-			if c.roles[cell.column] < firstPart {
+		for _, p := range r.vector {
+			c := r.cell(p.cell)
+			switch {
+			case c == nil:
 				continue
-			}
-			if cell.kind == numberCell && c.t.unit == "row" {
-				form.numbers, form.bits = true, 64*len(c.columns.Vector)
-				c.t.mark.read(&form)
+			case c.kind == numberCell && r.t.typed:
+				form.numbers, form.bits = true, 64*len(r.vector)
+				r.t.mark.read(&form)
 				return form, nil
-			}
-			if len(c.columns.Vector) > 1 {
+			case len(r.vector) > 1:
 				return form, message.New("bad-code", "%s: codes in several columns are unsigned 64-bit integers of Parquet: "+
-					"name one column", c.in.path)
+					"name one column", in.path)
 			}
-			text, isHex := codeDigits(cell.text)
+			text, isHex := codeDigits(c.text)
 			form.binary = form.binary && !isHex && strings.Trim(text, "01") == ""
 			if digits == 0 {
 				digits = len(text)
@@ -177,7 +112,7 @@ func (c *codeTable) sample() (form codeForm, err error) {
 	}
 	if form.bits < 8 || form.bits > hamming.MaxBits {
 		return form, message.New("wrong-bits", "%s: codes of %d bits: they have 8 to %d, as hexadecimal digits, "+
-			"as zeros and ones, or in Parquet as unsigned 64-bit integers", c.in.path, form.bits, hamming.MaxBits)
+			"as zeros and ones, or in Parquet as unsigned 64-bit integers", in.path, form.bits, hamming.MaxBits)
 	}
 	return form, nil
 }
@@ -214,48 +149,12 @@ func codeDigits(text []byte) (digits string, isHex bool) {
 	return digits, false
 }
 
-func (c *codeTable) next(rec *record) error {
-	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0], finite: true}
-	err := c.t.next()
-	if err == io.EOF {
-		return err
-	}
-	c.row++
-	if c.t.unit == "line" {
-		c.line = c.t.place
-	}
-	if bad, ok := errors.AsType[*badRecord](err); ok {
-		return c.bad("", bad.error)
-	} else if err != nil {
-		return err
-	}
-	parts := 0
-	for _, cell := range c.t.cells {
-		switch role := c.roles[cell.column]; role {
-		case sideLabel:
-			rec.label, rec.hasLabel = c.seen.keepBytes(cell.text), true
-		case sideID:
-			rec.id = string(cell.text)
-		case sideTags:
-			tags, err := cell.tags(c.seen)
-			if err != nil {
-				return c.bad(c.columns.Tags, err)
-			}
-			rec.tags, rec.hasTags = append(rec.tags, tags...), true
-		default:
-			if rec.vector, err = c.form.appendPart(rec.vector, cell, role-firstPart == parts); err != nil {
-				return c.bad(c.columns.Vector[role-firstPart], err)
-			}
-			parts++
-		}
-	}
-	if parts < len(c.columns.Vector) {
-		return c.bad(c.columns.Vector[parts], message.New("no-code", "no code"))
-	}
-	bytes := (c.form.bits + 7) / 8
+// trim drops the bytes of a code after its last bit, which must be zeros.
+func (r *tableRows) trim(rec *record) error {
+	bytes := (r.form.bits + 7) / 8
 	for _, b := range rec.vector[bytes:] {
 		if b != 0 {
-			return c.bad("", message.New("bad-code", "the code has ones after its %d bits", c.form.bits))
+			return r.bad("", message.New("bad-code", "the code has ones after its %d bits", r.form.bits))
 		}
 	}
 	rec.vector = rec.vector[:bytes]
@@ -263,10 +162,7 @@ func (c *codeTable) next(rec *record) error {
 }
 
 // appendPart appends the bytes of a code, or of one of its parts.
-func (f codeForm) appendPart(bytes []float32, c cell, inOrder bool) ([]float32, error) {
-	if !inOrder {
-		return bytes, message.New("wrong-order", "the parts of a code are in the order of their columns")
-	}
+func (f codeForm) appendPart(bytes []float32, c *cell) ([]float32, error) {
 	if f.numbers {
 		word, err := strconv.ParseUint(string(c.text), 10, 64)
 		if err != nil {
@@ -303,8 +199,6 @@ func (f codeForm) appendPart(bytes []float32, c cell, inOrder bool) ([]float32, 
 	}
 	return bytes, nil
 }
-
-func (c *codeTable) Close() error { return errors.Join(c.t.close(), c.in.Close()) }
 
 // codes returns the length of the codes and the fingerprint of their model, which are the same in all files.
 func (s *Set) codes() (bits int, of hamming.Fingerprint, err error) {

@@ -50,12 +50,12 @@ func TestSingleNumbersInJSONLines(t *testing.T) {
 		{"one", "a.jsonl", lines, Spec{Vector: "e1"}, "jsonl -1x1; names e1; 2; 5"},
 		{"label too", "a.jsonl", lines, Spec{Vector: "e0,e1", Label: "e1"}, "jsonl -1x2; names e0,e1; 1 2 label 2; 4 5 label 5"},
 		{"missing", "a.jsonl", lines + `{"e0":1}` + "\n", Spec{Vector: "e*"}, "jsonl -1x2; names e0,e1; 1 2; 4 5; bad: no-value at:a.jsonl:3:e1:3"},
-		{"null", "a.jsonl", lines + `{"e0":null,"e1":1}` + "\n", Spec{Vector: "e*"}, "jsonl -1x2; names e0,e1; 1 2; 4 5; bad: not-a-number at:a.jsonl:3:e0:3"},
+		{"null", "a.jsonl", lines + `{"e0":null,"e1":1}` + "\n", Spec{Vector: "e*"}, "jsonl -1x2; names e0,e1; 1 2; 4 5; bad: no-value at:a.jsonl:3:e0:3"},
 		{"twice", "a.jsonl", lines + `{"e0":1,"e0":2,"e1":1}` + "\n", Spec{Vector: "e*"}, "jsonl -1x2; names e0,e1; 1 2; 4 5; bad: duplicate-key at:a.jsonl:3:e0:3"},
 		{"bare list", "a.jsonl", lines + "[7,8]\n[9]\n", Spec{Vector: "e*"}, "jsonl -1x2; names e0,e1; 1 2; 4 5; 7 8; bad: wrong-dim at:a.jsonl:4::4 1 2"},
-		{"list among numbers", "a.jsonl", `{"a":1,"b":[1]}` + "\n", Spec{Vector: "a,b"}, "error: list-among-numbers a.jsonl b"},
+		{"list among numbers", "a.jsonl", `{"a":1,"b":[1]}` + "\n", Spec{Vector: "a,b"}, "jsonl -1x-1; 1 1"},
 		{"list by pattern", "a.jsonl", `{"a":1,"bee":[1,2]}` + "\n", Spec{Vector: "b*"}, "jsonl -1x-1; 1 2"},
-		{"none", "a.jsonl", lines, Spec{}, "error: which-numbers set:Vector a.jsonl sku e0 e1 m m.w"},
+		{"none", "a.jsonl", lines, Spec{}, "jsonl -1x3; names e0,e1,m.w; 1 2 -3.5; 4 5 6"},
 	})
 }
 

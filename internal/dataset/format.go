@@ -30,6 +30,8 @@ type record struct {
 	hasTags  bool
 }
 
+var usualKeys = []string{"vector", "embedding", "values", "x"}
+
 // reader yields the rows of one file in order.
 type reader interface {
 	// next reads the next row. It returns io.EOF after the last one and a *RowError for a bad row (ragged, not a
@@ -151,7 +153,7 @@ type format struct {
 var formats = []format{
 	{"npy", []string{".npy"}, isNpy, openNpy},
 	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
-	{"parquet", []string{".parquet", ".pq"}, magic("PAR1", "PARE"), openParquet},
+	{"parquet", []string{".parquet", ".pq"}, magic("PAR1", "PARE"), openTable("parquet")},
 	{"idx", []string{"-ubyte", ".idx"}, looksIDX, openIDX},
 	{"cifar10", nil, cifar10.looks, cifar10.open},
 	{"cifar100", nil, cifar100.looks, cifar100.open},
@@ -160,9 +162,9 @@ var formats = []format{
 	{"fvecs", []string{".fvecs"}, looksVecs("fvecs"), openVecs("fvecs")},
 	{"bvecs", []string{".bvecs"}, looksVecs("bvecs"), openVecs("bvecs")},
 	{"ivecs", []string{".ivecs"}, looksVecs("ivecs"), openVecs("ivecs")},
-	{"jsonl", []string{".jsonl", ".ndjson", ".json"}, looksJSON, openJSONLines},
-	{"tsv", []string{".tsv", ".tab"}, looksTable("\t"), openCSV("tsv")},
-	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
+	{"jsonl", []string{".jsonl", ".ndjson", ".json"}, looksJSON, openTable("jsonl")},
+	{"tsv", []string{".tsv", ".tab"}, looksTable("\t"), openTable("tsv")},
+	{"csv", []string{".csv"}, looksTable(",;"), openTable("csv")},
 }
 
 // FormatNames lists the file formats for use in a sentence.

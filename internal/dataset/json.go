@@ -133,18 +133,6 @@ func (j *jsonLine) tags(tags []string, seen interner) ([]string, error) {
 	return tags, j.token()
 }
 
-// unquoted returns the text of a string.
-func unquoted(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw[1 : len(raw)-1]
-	}
-	text, _ := jsontext.AppendUnquote(nil, raw) // invalid UTF-8 is replaced
-	return text
-}
-
-// errNull reports null in place of a number.
-var errNull = errors.New("null")
-
 // jsonNumber parses a value that should be a number. Where values may be missing, null is NaN.
 func jsonNumber(raw []byte, nans bool) (float32, error) {
 	switch c := raw[0]; {
@@ -157,7 +145,7 @@ func jsonNumber(raw []byte, nans bool) (float32, error) {
 	case c == 'n' && nans:
 		return nan, nil
 	case c == 'n':
-		return 0, message.New("not-a-number", "\"%w\" instead of a number", errNull)
+		return 0, missingValue{message.New("not-a-number", "%q instead of a number", "null")}
 	}
 	return 0, message.New("not-a-number", "%s instead of a number", excerpt(raw))
 }

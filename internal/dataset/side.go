@@ -229,23 +229,22 @@ func matrixTexts(in *input, a array) (func() (string, error), error) {
 
 // valueColumn reads a table of one column, or the one with a usual name.
 func valueColumn(in *input, format string) (func() (string, error), error) {
-	t, _, err := openTable(in, format, "")
+	t, err := openRecords(in, format, false)
 	if err != nil {
 		return nil, err
 	}
 	column := 0
-	if t.width > 1 {
-		if column = t.named(slices.Concat(tableLabels, usualIDs)); column < 0 {
+	if len(t.columns) > 1 {
+		if column = t.usual(slices.Concat(tableLabels, usualIDs), sideLabel); column < 0 {
 			return nil, message.New("which-column",
 				"%s: has %d columns and none is called label or id: give a file with one value per line",
-				in.path, t.width)
+				in.path, len(t.columns))
 		}
 	}
+	t.take(t.columns[column].name, column)
 	return func() (string, error) {
-		if err := t.readRow(); err != nil {
-			return "", err
-		}
-		return string(t.fields[column]), nil
+		err := t.next()
+		return string(t.cells[0].text), err
 	}, nil
 }
 

@@ -48,7 +48,6 @@ type columnTally struct {
 	name                              string
 	numbers, fractions, lists, others int
 	seen                              map[uint64]struct{} // hashes of the first MostDistinct values
-	row                               int                 // the last row with it: only the first value of a row counts
 }
 
 // Look surveys a file of the format csv, tsv or jsonl. Unreadable rows are only counted: reading the rows will report
@@ -64,6 +63,7 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		return nil, err
 	}
 	defer t.close()
+	t.choose(func(string, bool) bool { return true })
 	s, columns, seed := &Survey{}, []*columnTally(nil), maphash.MakeSeed()
 	for {
 		err := t.next()
@@ -78,21 +78,20 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		if s.Rows%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if len(t.names) > limits.Columns {
+		if len(t.cells) > limits.Columns {
 			return nil, fmt.Errorf("%s: has more than %s", path, message.Count(limits.Columns, "column", "columns"))
 		}
-		for len(columns) < len(t.names) {
-			columns = append(columns, &columnTally{name: t.names[len(columns)], seen: map[uint64]struct{}{}})
+		for len(columns) < len(t.cells) {
+			columns = append(columns, &columnTally{name: t.cells[len(columns)].name, seen: map[uint64]struct{}{}})
 		}
 		if err != nil {
 			continue
 		}
 		sample := make([]string, len(columns))
-		for _, c := range t.cells {
-			if tally := columns[c.column]; tally.row != s.Rows {
-				tally.row = s.Rows
-				tally.add(c.text, seed)
-				sample[c.column] = clip(c.text)
+		for _, k := range t.filled {
+			if text := t.cells[k].text; len(text) > 0 {
+				columns[k].add(text, seed)
+				sample[k] = clip(text)
 			}
 		}
 		if len(s.Sample) < limits.Sample {

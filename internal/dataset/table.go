@@ -32,19 +32,6 @@ type table struct {
 	plain  []byte   // the fields of a row with quotes, without them
 }
 
-// openTable opens a table that may have a head, and leaves it before the first row of data, returning some rows. A
-// first row with one of the names asked for is a head.
-func openTable(in *input, format string, asked ...string) (*table, [][]string, error) {
-	t, rows, err := sampleTable(in, format)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !isHead(rows, asked) {
-		return t, rows, nil
-	}
-	return t, rows[1:], t.takeHead(rows[0])
-}
-
 // takeHead reads the first row as the names of the columns.
 func (t *table) takeHead(names []string) error {
 	t.names = names
@@ -114,7 +101,7 @@ func isHead(rows [][]string, asked []string) bool {
 	}
 	numeric, named, counted, fractions := 0, 0, 0, false
 	for j, name := range head {
-		if mostlyNumeric(rows[1:], j) {
+		if numbers, _ := holdsNumbers(rows[1:], j); numbers {
 			numeric++
 			if !isNumeric(name) {
 				named++
@@ -130,21 +117,26 @@ func isHead(rows [][]string, asked []string) bool {
 		fractions && counted == len(head) && counted > 2
 }
 
-// mostlyNumeric reports whether column j holds numbers, or lists of them, in most rows that have a value there.
-func mostlyNumeric(rows [][]string, j int) bool {
-	yes, no, missing := 0, 0, 0
+// holdsNumbers reports whether column j holds numbers, or lists of them, in most rows that have a value there.
+func holdsNumbers(rows [][]string, j int) (numbers, lists bool) {
+	single, several, no, missing := 0, 0, 0, 0
 	for _, row := range rows {
 		switch {
 		case j >= len(row) || row[j] == "":
 		case missingText([]byte(row[j])):
 			missing++
-		case isNumeric(row[j]):
-			yes++
-		default:
+		case !isNumeric(row[j]):
 			no++
+		default:
+			if _, err := parseFloat([]byte(row[j])); err == errNotNumber {
+				several++
+			} else {
+				single++
+			}
 		}
 	}
-	return yes >= no && (yes > 0 || missing == 0)
+	yes := single + several
+	return yes >= no && (yes > 0 || missing == 0), several > single
 }
 
 // isNumeric reports whether s is a number or a list of numbers.
@@ -258,26 +250,6 @@ func (t *table) named(names []string) int {
 		}
 	}
 	return -1
-}
-
-// find returns the column asked for by name or by number, counted from 1.
-func (t *table) find(asked string) (int, error) {
-	if j := slices.Index(t.names, asked); j >= 0 {
-		return j, nil
-	}
-	if j := t.named([]string{asked}); j >= 0 {
-		return j, nil
-	}
-	n, err := strconv.Atoi(asked)
-	switch {
-	case err == nil && n >= 1 && n <= t.width:
-		return n - 1, nil
-	case t.names == nil:
-		return 0, message.New("no-such-column", "%s: has no column %q: it has no header, so columns are called 1 to %d",
-			t.in.path, asked, t.width)
-	default:
-		return 0, message.New("no-such-column", "%s: has no column %q; it has %s", t.in.path, asked, message.List(t.names))
-	}
 }
 
 // column names column j in errors.
