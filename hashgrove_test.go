@@ -19,6 +19,7 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/index"
 	"hashgrove/internal/supervision"
 )
@@ -166,8 +167,8 @@ func TestEffortAndLinearColumns(t *testing.T) {
 	}{
 		{Options{}, fasthash.Normal, 0, "%"},
 		{Options{Effort: fasthash.Paper}, fasthash.Paper, 0, ""},
-		{Options{Effort: fasthash.Paper, FastHash: FastHashOptions{LinearColumns: fasthash.LinearScores}}, fasthash.Paper, 4, fasthash.LinearScores},
-		{Options{Effort: fasthash.Quick, FastHash: FastHashOptions{LinearColumns: fasthash.KernelScores}}, fasthash.Quick, 8, fasthash.KernelScores},
+		{Options{Effort: fasthash.Paper, FastHash: FastHashOptions{LinearColumns: columns.Linear}}, fasthash.Paper, 4, columns.Linear},
+		{Options{Effort: fasthash.Quick, FastHash: FastHashOptions{LinearColumns: columns.Kernel}}, fasthash.Quick, 8, columns.Kernel},
 	} {
 		c.o.Bits, c.o.Trees.Rounds = 4, 10
 		m := trained(t)(Train(ctx, Rows(x, labels), c.o)).model

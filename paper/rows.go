@@ -10,6 +10,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/method"
 )
 
@@ -93,7 +94,7 @@ func (r row) short() row {
 	r.options.Other.Anchors = 40
 	r.options.Other.Rows = min(r.options.Other.Rows, 150)
 	r.options.Trees.Rounds = 10
-	r.options.FastHash.LinearColumns = fasthash.LinearOff // trying them takes longer than everything else
+	r.options.FastHash.LinearColumns = columns.Off // trying them takes longer than everything else
 	r.options = r.options.For(r.method)
 	r.train = min(r.train, 150)
 	r.paper = paperRow{}

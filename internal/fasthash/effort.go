@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 )
@@ -70,15 +70,15 @@ func logistic(rounds, depth int, rate, columns float64) boost.Options {
 // zero get the default of their package.
 var efforts = []effortLine{
 	{Quick, fewRows, fewClasses, fewRowsTrees(200), "", 0},
-	{Quick, anySize, anySize, logistic(100, 4, 0.7, 0.3), LinearAuto, 0},
+	{Quick, anySize, anySize, logistic(100, 4, 0.7, 0.3), columns.Auto, 0},
 
-	{Normal, fewRows, fewClasses, fewRowsTrees(200), LinearAuto, 6},
-	{Normal, mediumRows, anySize, logistic(200, 4, 0.5, 0.5), KernelAuto, 6},
-	{Normal, anySize, anySize, logistic(200, 6, 0.5, 0.5), KernelAuto, 6},
+	{Normal, fewRows, fewClasses, fewRowsTrees(200), columns.Auto, 6},
+	{Normal, mediumRows, anySize, logistic(200, 4, 0.5, 0.5), columns.AutoKernel, 6},
+	{Normal, anySize, anySize, logistic(200, 6, 0.5, 0.5), columns.AutoKernel, 6},
 
-	{Best, fewRows, fewClasses, fewRowsTrees(600), KernelAuto, 6},
-	{Best, mediumRows, anySize, logistic(600, 5, 0.7, 0.3), KernelAuto, 6},
-	{Best, anySize, anySize, logistic(400, 7, 0.5, 0.3), KernelAuto, 6},
+	{Best, fewRows, fewClasses, fewRowsTrees(600), columns.AutoKernel, 6},
+	{Best, mediumRows, anySize, logistic(600, 5, 0.7, 0.3), columns.AutoKernel, 6},
+	{Best, anySize, anySize, logistic(400, 7, 0.5, 0.3), columns.AutoKernel, 6},
 
 	{Paper, anySize, anySize, paperTrees, "", 0},
 }
@@ -90,7 +90,7 @@ var efforts = []effortLine{
 const unequalRatio = 5
 
 func unequalLine(classes int) effortLine {
-	return effortLine{linear: KernelScores, candidates: 6, trees: boost.Options{
+	return effortLine{linear: columns.Kernel, candidates: 6, trees: boost.Options{
 		Boost: boost.Logistic, Rounds: min(max(10*classes, 100), 400), Depth: 2, Rate: 0.1,
 		NodeFeatures: max(classes, 10)}}
 }
@@ -100,18 +100,15 @@ func unequalClasses(d *supervision.Data) int {
 	if d.Rows > fewRows || d.Kind() != supervision.ByClasses {
 		return 0
 	}
-	sizes := make([]int, len(d.Labels.Names))
-	for _, k := range d.Labels.Class {
-		sizes[k]++
-	}
-	slices.Sort(sizes)
-	some, _ := slices.BinarySearch(sizes, 1) // all rows of a class may have been set aside
-	sizes = sizes[some:]
+	sizes := classSizes(d) // all rows of a class may have been set aside
 	if n := len(sizes); n >= 2 && unequalRatio*sizes[(n-1)/2] < sizes[n-1] {
 		return n
 	}
 	return 0
 }
+
+// codeMicroseconds holds about how long a code may take on one core for each effort.
+var codeMicroseconds = map[Effort]int{Quick: 5, Normal: 15, Best: 60, Paper: 15}
 
 // about is what options depend on in the data.
 type about struct {
@@ -122,11 +119,10 @@ type about struct {
 
 // aboutOf describes data.
 func aboutOf(d *supervision.Data) about {
-	return about{d.Rows, max(labelCount(d), tagCount(d)), unequalClasses(d)}
+	return about{d.Rows, classCount(d), unequalClasses(d)}
 }
 
-// withEffort fills in the choices of the effort for such data. Fields
-// already set stay, and a rate implies logistic boosting. With the boosting algorithm that the effort does not use,
+// withEffort fills in the choices of the effort for such data. Fields already set stay, and a rate implies logistic boosting. With the boosting algorithm that the effort does not use,
 // trees start from the paper's numbers, since those of the effort do not suit them.
 func (t Options) withEffort(d about) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
@@ -150,7 +146,7 @@ func (t Options) withEffort(d about) (Options, error) {
 		}
 		t.Trees = filledIn(t.Trees, trees)
 		if t.Learner == Scores {
-			t.LinearColumns = cmp.Or(t.LinearColumns, KernelAuto)
+			t.LinearColumns = cmp.Or(t.LinearColumns, columns.AutoKernel)
 			return t, nil
 		}
 		if !t.mayGrowTrees() || t.Order == TSH {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -71,12 +72,12 @@ func TestDefaultIsTheMeasuredChoice(t *testing.T) {
 		linear string
 		number int
 	}{
-		"many rows":   {15_001, Options{}, many, KernelAuto, 6},
-		"medium rows": {15_000, Options{}, medium, KernelAuto, 6},
-		"a rate":      {1000, Options{Trees: boost.Options{Rate: 0.2}}, rate, LinearAuto, 6},
-		"few rows":    {1000, Options{}, few, LinearAuto, 6},
-		"tags":        {5000, Options{Similar: tags}, medium, KernelAuto, 0},
-		"set":         {5000, Options{LinearColumns: LinearOff, Candidates: 1}, medium, LinearOff, 1},
+		"many rows":   {15_001, Options{}, many, columns.AutoKernel, 6},
+		"medium rows": {15_000, Options{}, medium, columns.AutoKernel, 6},
+		"a rate":      {1000, Options{Trees: boost.Options{Rate: 0.2}}, rate, columns.Auto, 6},
+		"few rows":    {1000, Options{}, few, columns.Auto, 6},
+		"tags":        {5000, Options{Similar: tags}, medium, columns.AutoKernel, 0},
+		"set":         {5000, Options{LinearColumns: columns.Off, Candidates: 1}, medium, columns.Off, 1},
 		"tsh":         {5000, Options{Order: TSH}, medium, "", 0},
 		"linear":      {5000, Options{Learner: Linear}, medium, "", 0},
 	} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -72,7 +73,7 @@ func (t Options) wantsTrees() bool {
 
 // worthTrying reports whether scores may predict bits better than trees.
 func (t *training) worthTrying(d *supervision.Data) bool {
-	if t.needsScores(d) != nil || t.Similar.PerPicture() > 1 || d.Rows > learnerRows || d.Rows < 2*scoreRows {
+	if t.needsScores(d) != nil || t.Similar.PerPicture() > 1 || d.Rows > learnerRows || d.Rows < 2*leastScored {
 		return false
 	}
 	if d.Labels == nil {
@@ -91,7 +92,7 @@ func classSizes(d *supervision.Data) []int {
 
 // tryLearners trains both learners on some of the rows and keeps the one whose codes find the others better.
 func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
-	fold, err := t.scoreFolds(ctx, d, learnerParts)
+	fold, err := columns.Divide(ctx, d, learnerParts, t.columns(""))
 	if err != nil {
 		t.Learner = Trees
 		return nil
@@ -166,9 +167,7 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 
 // noteBest says so where the effort best learns the same as the effort normal.
 func (t *training) noteBest(d *supervision.Data) {
-	normal := t.Options
-	normal.Effort = Normal
-	if t.Learner == Scores && t.Effort == Best && d.Rows <= normal.anchors(d.Dim()) {
+	if t.Learner == Scores && t.Effort == Best && d.Rows <= columns.Anchors(codeMicroseconds[Normal], d.Dim()) {
 		t.tried += "; all rows are anchors already with the effort normal, so the effort best has nothing to add"
 	}
 }
@@ -191,11 +190,11 @@ func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervi
 	if err != nil {
 		return 0, err
 	}
-	one, even, err := t.found(ctx, a, b, ca, cb)
+	one, even, err := columns.Found(ctx, a, b, ca, cb, t.Threads)
 	if err != nil {
 		return 0, err
 	}
-	other, even2, err := t.found(ctx, b, a, cb, ca)
+	other, even2, err := columns.Found(ctx, b, a, cb, ca, t.Threads)
 	return (one + even + other + even2) / 4, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/message"
-	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -80,7 +79,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 		n.inFile(rows * int64(t.Trees.Rounds) / 8) // answers of trees
 	}
 	if t.wantsColumns() {
-		n.Memory += rows*(40+2*maxScores*5) + t.fitBytes(d.Rows, d.Dim())
+		n.Memory += t.columns(t.LinearColumns).Bytes(d.Rows, d.Dim())
 	}
 	return n, nil
 }
@@ -95,17 +94,6 @@ func (t Options) sideBytes(d *supervision.Data) int64 {
 	nodes := min(largest, inference.OwnNodes)
 	side := int64(inference.SideBySide(t.Threads, t.Candidates))
 	return 8*int64(d.Rows) + side*(int64(d.Rows)+40*largest+120*nodes+nodes*nodes/4)
-}
-
-// fitBytes returns the bytes of the largest cross-validated fit of added columns: its rows, and the systems of all
-// folds, of which every thread solves one.
-func (t Options) fitBytes(rows, dim int) int64 {
-	side := min(dim, maxSumSide)
-	if t.Learner == Scores || t.LinearColumns == KernelScores || t.LinearColumns == KernelAuto {
-		side = t.anchors(dim)
-	}
-	n, wide, threads := int64(min(rows, side)), int64(side), int64(min(par.Threads(t.Threads), 2*scoreFolds))
-	return 4 * (min(int64(rows), regressRows)*wide + n*n*(scoreFolds+2*threads))
 }
 
 // ErrNeedsMemory reports options that do not allow training on more rows than memory.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
@@ -45,9 +46,9 @@ func TestMappedTrainingGivesTheSameModel(t *testing.T) {
 	logistic := boost.Options{Rounds: 4, Depth: 4, Boost: boost.Logistic, ColumnShare: 0.5, RowShare: 0.5}
 	for name, o := range map[string]Options{
 		"paper":      {Effort: Paper, Trees: boost.Options{Rounds: 4, Depth: 2, NodeFeatures: 40}},
-		"quick":      {Effort: Quick, Trees: boost.Options{Rounds: 4}, LinearColumns: LinearOff},
-		"normal":     {Trees: boost.Options{Rounds: 4}, LinearColumns: LinearOff, Candidates: 3},
-		"best":       {Effort: Best, Trees: boost.Options{Rounds: 3}, LinearColumns: LinearOff, Candidates: 2},
+		"quick":      {Effort: Quick, Trees: boost.Options{Rounds: 4}, LinearColumns: columns.Off},
+		"normal":     {Trees: boost.Options{Rounds: 4}, LinearColumns: columns.Off, Candidates: 3},
+		"best":       {Effort: Best, Trees: boost.Options{Rounds: 3}, LinearColumns: columns.Off, Candidates: 2},
 		"shares":     {Effort: Paper, Trees: logistic, Candidates: 2},
 		"hinge":      {Effort: Paper, Trees: trees, Inference: inference.Options{Loss: inference.Hinge}},
 		"spectral":   {Effort: Paper, Trees: trees, Inference: inference.Options{Method: inference.Spectral}},
@@ -113,7 +114,7 @@ func TestMappedTrainingRefuses(t *testing.T) {
 		tags.Tags.Start[i+1] = i + 1
 	}
 	for want, change := range map[string]func(m *Method){ // code, and a word of the options
-		"linear-columns":   func(m *Method) { m.LinearColumns = LinearAuto },
+		"linear-columns":   func(m *Method) { m.LinearColumns = columns.Auto },
 		"learner linear":   func(m *Method) { m.Learner = Linear },
 		"order tsh":        func(m *Method) { m.Order = TSH },
 		"inference icm":    func(m *Method) { m.Inference.Method = inference.ICM },
@@ -138,7 +139,7 @@ func TestMappedTrainingRefuses(t *testing.T) {
 func TestNeedGrowsWithTheRows(t *testing.T) {
 	d := *pictures(t, 0, 100)
 	d.Rows = 50_000_000
-	o := Options{Bits: 2, Effort: Quick, LinearColumns: LinearOff}
+	o := Options{Bits: 2, Effort: Quick, LinearColumns: columns.Off}
 	n, err := o.Need(&d, false)
 	if err != nil {
 		t.Fatal(err)

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture/feature"
@@ -78,9 +78,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 		info.Classes = d.Labels.Names
 	}
 	if info.Linear = t.report.Linear; t.Learner == Scores { // scores take the place of the columns
-		info.Scored = t.scoredNames()
-	} else {
-		info.Added = t.addedNames()
+		info.Scored = t.added.Names
+	} else if t.added != nil {
+		info.Added = t.added.Names
 	}
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
 		info.Linear = t.Grow.Info.Linear // one run, so the reason is the original one
@@ -88,7 +88,11 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if m.Report != nil {
 		*m.Report = t.report
 	}
-	return &model.Model{Encoder: t.encoder(functions), Info: info}, nil
+	e := &model.Binned{Quantizer: t.x.Quantizer, Functions: functions}
+	if t.added == nil {
+		return &model.Model{Encoder: e, Info: info}, nil
+	}
+	return &model.Model{Encoder: model.Compose(e, t.added.Maps...), Info: info}, nil
 }
 
 // Finish removes the checkpoint once the model is safely on disk.
@@ -115,12 +119,11 @@ type training struct {
 	Method
 	x        *vectors.Columns
 	y        affinity.Matrix
-	data     string    // digest of data and supervision
-	added    []*scores // extra columns
-	kind     string    // of those
-	tried    string    // what learners were tried, in words
-	weighted bool      // pairs have weights of their own
-	class    []int32   // of each training row, for the learner Scores; nil for tags
+	data     string           // digest of data and supervision
+	added    *columns.Columns // nil without extra columns
+	tried    string           // what learners were tried, in words
+	weighted bool             // pairs have weights of their own
+	class    []int32          // of each training row, for the learner Scores; nil for tags
 	ckpt     *checkpoint
 	report   Report
 }
@@ -163,6 +166,10 @@ func (t *training) prepare(ctx context.Context, train *supervision.Data) (err er
 	if t.BalancePairs || !t.weighted && t.Similar.From == supervision.ByTags {
 		t.Inference = t.Inference.Balanced(t.y)
 	}
+	if t.Grow != nil && t.Grow.Encoder.Dim() != train.Dim() {
+		return message.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the data have %d",
+			t.Grow.Encoder.Dim(), train.Dim())
+	}
 	if train, err = t.extend(ctx, train); err != nil {
 		return err
 	}
@@ -187,26 +194,18 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 		return vectors.Quantizer{}, errors.New("hyperplanes need a value in every column: learn trees, or leave out " +
 			"or fill in what is missing")
 	}
-	if t.Grow == nil && t.Learner == Linear && t.Bins == "" {
-		return d.QuantizerBy(ctx, vectors.Clipped) // hyperplanes rely on bins of equal width
-	}
-	if t.Grow == nil && t.Learner == Scores {
-		return d.QuantizerBy(ctx, vectors.Linear)
-	}
 	if t.Grow == nil {
-		return d.QuantizerBy(ctx, t.Bins)
+		by := t.Bins
+		if t.Learner == Scores {
+			by = vectors.Linear
+		} else if t.Learner == Linear {
+			by = cmp.Or(by, vectors.Clipped) // hyperplanes rely on bins of equal width
+		}
+		return d.QuantizerBy(ctx, by)
 	}
-	if t.Learner == Scores {
-		old, _ := scoresBehind(t.Grow.Encoder)
-		return old.Quantizer, nil
-	}
-	old, _, ok := model.Behind(t.Grow.Encoder)
-	if !ok {
-		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
-	}
-	if have := d.Dim() - t.addedColumns(); t.Grow.Encoder.Dim() != have {
-		return vectors.Quantizer{}, message.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the "+
-			"data have %d", t.Grow.Encoder.Dim(), have)
+	old, err := t.toGrow()
+	if err != nil {
+		return vectors.Quantizer{}, err
 	}
 	if old.Quantizer.Missing != d.Missing {
 		return vectors.Quantizer{}, errors.New("either both the model to grow and the data allow missing values, or " +

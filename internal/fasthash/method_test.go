@@ -12,6 +12,7 @@ import (
 
 	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -230,11 +231,11 @@ func TestEveryWayMakesTheSameModel(t *testing.T) {
 	}{
 		"by default":     {byDefault, slanted, other},
 		"sampled":        {sampled, seen, pictures(t, 300, 500)},
-		"linear columns": {func(bits int) Method { return withColumns(bits, LinearScores) }, slanted, other},
-		"kernel columns": {func(bits int) Method { return withColumns(bits, KernelScores) }, slanted, other},
-		"columns tried":  {func(bits int) Method { return withColumns(bits, KernelAuto) }, slanted, other},
-		"linear scores":  {func(bits int) Method { return scoreMethod(bits, LinearScores) }, many, others},
-		"kernel scores":  {func(bits int) Method { return scoreMethod(bits, KernelScores) }, many, others},
+		"linear columns": {func(bits int) Method { return withColumns(bits, columns.Linear) }, slanted, other},
+		"kernel columns": {func(bits int) Method { return withColumns(bits, columns.Kernel) }, slanted, other},
+		"columns tried":  {func(bits int) Method { return withColumns(bits, columns.AutoKernel) }, slanted, other},
+		"linear scores":  {func(bits int) Method { return scoreMethod(bits, columns.Linear) }, many, others},
+		"kernel scores":  {func(bits int) Method { return scoreMethod(bits, columns.Kernel) }, many, others},
 		"scores tried":   {func(bits int) Method { return scoreMethod(bits, "") }, many, others},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,14 +264,14 @@ func TestEveryWayMakesTheSameModel(t *testing.T) {
 // TestGrowingKeepsTheColumns: rows of another width are refused, and a model without added columns gets none.
 func TestGrowingKeepsTheColumns(t *testing.T) {
 	d := slantedData(t, rowsOf(300), 5)
-	m := withColumns(4, LinearScores)
-	m.Grow = mustTrain(t, withColumns(2, LinearScores), d)
+	m := withColumns(4, columns.Linear)
+	m.Grow = mustTrain(t, withColumns(2, columns.Linear), d)
 	x, labels := slanted(60, 15, 1)
 	_, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels)))
 	if d := message.Differs(err, "wrong-dimension", "12", "15"); d != "" {
 		t.Errorf("grown on wider rows: %s", d)
 	}
-	m.Grow = mustTrain(t, withColumns(2, LinearOff), d)
+	m.Grow = mustTrain(t, withColumns(2, columns.Off), d)
 	if made := mustTrain(t, m, d); made.Info.Added != nil || m.Report.linear != "grown-without" {
 		t.Errorf("a model without added columns grew some: %q", made.Info.Linear)
 	}

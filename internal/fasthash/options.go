@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fasthash/svm"
 	"hashgrove/internal/hamming"
@@ -41,8 +42,8 @@ type Options struct {
 	// of the released code.
 	EqualRowWeights bool `json:"equal_row_weights"`
 
-	// LinearColumns offers trees scores of the classes or tags as extra columns: LinearOff, LinearScores, KernelScores,
-	// LinearAuto or KernelAuto; "" leaves it to the effort. The model computes them itself.
+	// LinearColumns offers trees scores of the classes or tags as extra columns: columns.Off, Linear, Kernel, Auto or
+	// AutoKernel; "" leaves it to the effort. The model computes them itself.
 	LinearColumns string `json:"linear_columns,omitempty"`
 
 	Similar Similarity `json:"similarity"` // how the affinity follows from the supervision
@@ -138,7 +139,7 @@ func (t Options) fillIn(d about) (Options, error) {
 	if err := t.checkLearner(); err != nil {
 		return t, err
 	}
-	if err := cmp.Or(t.checkLinearColumns(), t.checkCandidates()); err != nil {
+	if err := t.checkCandidates(); err != nil {
 		return t, err
 	}
 	if err := t.Bins.Check(); err != nil {
@@ -165,13 +166,16 @@ func (t Options) fillIn(d about) (Options, error) {
 	return t, nil
 }
 
-// checkLearner reports an unknown learner, and one without what it learns from.
+// checkLearner reports an unknown learner or kind of columns, and a learner without what it learns from.
 func (t Options) checkLearner() error {
+	kinds := []string{columns.Off, columns.Linear, columns.Kernel, columns.Auto, columns.AutoKernel}
 	switch {
 	case !slices.Contains([]Learner{Auto, Trees, Scores, Linear}, t.Learner):
 		return fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", t.Learner, Auto, Trees, Scores, Linear)
-	case t.Learner == Scores && t.LinearColumns == LinearOff:
-		return fmt.Errorf("the learner %q predicts bits from linear columns, so they cannot be %q", Scores, LinearOff)
+	case t.LinearColumns != "" && !slices.Contains(kinds, t.LinearColumns):
+		return fmt.Errorf("unknown linear columns %q; there are %q", t.LinearColumns, kinds)
+	case t.Learner == Scores && t.LinearColumns == columns.Off:
+		return fmt.Errorf("the learner %q predicts bits from linear columns, so they cannot be %q", Scores, columns.Off)
 	}
 	return nil
 }

@@ -57,11 +57,9 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	if t.Grow == nil {
 		return nil, nil, nil
 	}
-	old, _, _ := model.Behind(t.Grow.Encoder) // quantizer has checked it
-	kind := t.Learner
-	if t.Learner == Scores {
-		old, _ = scoresBehind(t.Grow.Encoder)
-		kind = Linear
+	old, err := t.toGrow()
+	if err != nil {
+		return nil, nil, err
 	}
 	if (t.Grow.Features == nil) != (t.Features == nil) ||
 		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
@@ -70,8 +68,6 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	switch {
 	case t.Order == TSH:
 		return nil, nil, errors.New("the TSH order infers all bits at once, so its models cannot be grown")
-	case old.Kind() != string(kind):
-		return nil, nil, fmt.Errorf("a model of kind %s cannot be grown by the learner %s", old.Kind(), t.Learner)
 	case old.Bits() >= t.Bits:
 		return nil, nil, fmt.Errorf("the model has %d bits already; ask for more than that", old.Bits())
 	}

@@ -2,215 +2,27 @@ package fasthash
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"math/rand/v2"
 
-	"hashgrove/internal/eval"
-	"hashgrove/internal/hamming"
-	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
 
-// The learner Scores predicts a bit without trees, from how much a row looks like each class. With s_t the linear or
-// kernel score of class t (linear.go) and π_t the share of its rows,
+// The learner Scores predicts a bit without trees, from how much a row looks like each class: p_t(x) of class or tag t,
+// a score of package columns (columns/classes.go),
 //
-//	u_t(x) = (s_t(x) - π_t) / √π_t                   so that rare classes count as much as frequent ones
-//	p_t(x) = exp(β u_t) / (sum of the same over all)  shares; or u_t itself, β = 0
 //	h_k(x) = sign(sum over t of c_kt p_t(x))          c_kt the mean of the bit z_k over the rows of class t
 //
 // Trees need many rows to learn what a class looks like, and learn it again for every bit. Here all rows of a class
 // teach one score that all bits share, so with few rows a class, or with many classes, this predicts bits better.
-// For tags, the weights c_k are those of ridge regression of z_k on the scores.
-//
-// Training rows have the scores of fits that did not see them. Whether scores are linear or of a kernel, and β, are
-// those whose codes - the classes having random ones - find rows of other folds best. Step 1 gives all classes the same
+// For tags, the weights c_k are those of ridge regression of z_k on the scores. Step 1 gives all classes the same
 // weight, so that the codes of rare ones are as far from others as those of frequent ones.
+//
+// Cost of a bit: the rows once for classes, rows times tags and tags² products for tags.
 
-// sharpness lists the β to choose from.
-var sharpness = [...]float64{0, 0.5, 1, 2, 4}
-
-const (
-	mostClasses  = 4096 // classes or tags with a score for this learner
-	judgeBits    = 64
-	judgeQueries = 300 // of each fold
-	judgeBase    = 4000
-	bitRidge     = 0.01 // of the weights of tags, in mean squares of a column
-)
-
-// fitClassScores fits the columns of the learner Scores, and says in words which it chose.
-func (t *training) fitClassScores(
-	ctx context.Context, d *supervision.Data, asked string, fold []uint8,
-) (best *scores, why string, err error) {
-	kinds := []string{LinearScores, KernelScores}
-	if asked == LinearScores || asked == KernelScores {
-		kinds = []string{asked}
-	} else if asked == LinearAuto {
-		kinds = kinds[:1]
-	}
-	most := -1.0
-	for _, kind := range kinds {
-		s, err := t.fitTargets(ctx, d, kind, fold, mostClasses)
-		if err != nil {
-			return nil, "", err
-		}
-		share := shares(d, fold, len(s.names))
-		for _, beta := range sharpness {
-			if beta > 0 && d.Labels == nil {
-				break // any number of tags may be right
-			}
-			maps := sharpen(share, beta)
-			values, err := model.Transform(ctx, t.Threads, s.values, maps...)
-			if err != nil {
-				return nil, "", err
-			}
-			found, err := t.judgeScores(ctx, d, values, fold)
-			if err != nil {
-				return nil, "", err
-			}
-			if found > most {
-				most, t.kind = found, kind
-				best = &scores{append(s.maps[:len(s.maps):len(s.maps)], maps...), s.names, values, s.shape}
-				why = fmt.Sprintf("%s scores, of sharpness %v, find rows of other parts best: MAP %.3f", kind, beta, found)
-			}
-		}
-	}
-	return best, why, nil
-}
-
-// shares returns the share of rows of each class or tag with a score, in the order of the scores.
-func shares(d *supervision.Data, fold []uint8, n int) []float64 {
-	share, rows := make([]float64, n), 0.0
-	for i, k := range fold {
-		if k == heldFold {
-			continue
-		}
-		rows++
-		if d.Labels != nil {
-			share[d.Labels.Class[i]]++
-			continue
-		}
-		for _, tag := range d.Tags.Row(i) {
-			share[tag]++
-		}
-	}
-	for t := range share {
-		share[t] = max(share[t], 0.5) / rows
-	}
-	return share
-}
-
-// sharpen returns the maps from scores to u, for β = 0, or to p.
-func sharpen(share []float64, beta float64) []model.Map {
-	n := len(share)
-	m := &model.Affine{Weight: vectors.Matrix{Rows: n, Cols: n}, Mean: linalg.Float32s(share)}
-	for _, p := range share {
-		factor := 1 / math.Sqrt(p)
-		if beta > 0 {
-			factor *= beta
-		}
-		m.Scale = append(m.Scale, float32(factor))
-	}
-	if beta == 0 {
-		return []model.Map{m}
-	}
-	return []model.Map{m, &model.Winner{Cols: n, Soft: true}}
-}
-
-// judgeScores returns how well codes of the values find rows: the classes or tags get random codes, and rows of each
-// fold search those of the others.
-func (t *training) judgeScores(
-	ctx context.Context, d *supervision.Data, values vectors.Matrix, fold []uint8,
-) (float64, error) {
-	codes := t.randomCodes(values)
-	order := rand.New(rand.NewPCG(t.Seed, 'J')).Perm(d.Rows)
-	sum := 0.0
-	for f := range uint8(scoreFolds) {
-		asks, base := make([]bool, d.Rows), make([]bool, d.Rows)
-		queries, items := 0, 0
-		for _, i := range order {
-			switch k := fold[i]; {
-			case k == heldFold:
-			case k == f && queries < judgeQueries:
-				asks[i] = true
-				queries++
-			case k != f && items < judgeBase:
-				base[i] = true
-				items++
-			}
-		}
-		_, found, err := t.found(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base))
-		if err != nil {
-			return 0, err
-		}
-		sum += found
-	}
-	return sum / scoreFolds, nil
-}
-
-// randomCodes returns the codes of all rows if every class or tag has a random one, half of them -1 in every bit.
-func (t *training) randomCodes(values vectors.Matrix) hamming.Codes {
-	rng := rand.New(rand.NewPCG(t.Seed, 'K'))
-	codes := hamming.NewCodes(values.Rows, judgeBits)
-	weight := make([]float64, values.Cols)
-	for k := range judgeBits {
-		for at, c := range rng.Perm(values.Cols) {
-			weight[c] = float64(1 - 2*(at%2))
-		}
-		for i := range values.Rows {
-			s := 0.0
-			for c, v := range values.Row(i) {
-				s += float64(weight[c] * float64(v))
-			}
-			codes.SetBit(i, k, s >= 0)
-		}
-	}
-	return codes
-}
-
-// kept returns the codes of some rows.
-func kept(codes hamming.Codes, part []bool) hamming.Codes {
-	out := hamming.NewCodes(0, codes.Bits)
-	for i, in := range part {
-		if in {
-			out.Data = append(out.Data, codes.Row(i)...)
-		}
-	}
-	return out
-}
-
-// found returns the MAP of codes: the mean over queries, and that over classes, in which rare ones count as much as
-// frequent ones. Without classes both are the same.
-func (t *training) found(
-	ctx context.Context, queries, base *supervision.Data, asked, codes hamming.Codes,
-) (plain, even float64, err error) {
-	truth, err := eval.TruthOf(queries, base)
-	if err != nil {
-		return 0, 0, err
-	}
-	o := eval.Options{Threads: t.Threads}
-	if queries.Labels != nil {
-		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
-	}
-	r, err := eval.Retrieval(ctx, asked, codes, truth, o)
-	if err != nil {
-		return 0, 0, err
-	}
-	if queries.Labels == nil {
-		return r.MAP, r.MAP, nil
-	}
-	sum, n := 0.0, 0.0
-	for _, c := range r.PerClass {
-		if c.Base > 0 {
-			sum += c.MAP
-			n++
-		}
-	}
-	return r.MAP, sum / max(n, 1), nil
-}
+// bitRidge is the penalty of the weights of tags, in mean squares of a column.
+const bitRidge = 0.01
 
 // scoreFitter fits bits to columns of scores.
 type scoreFitter struct {
@@ -339,34 +151,4 @@ func (f *scoreFitter) hyperplane(code []float64, bias float64) *model.Linear {
 	}
 	h.Bias = int64(math.Round(min(max(sum, -1<<60), 1<<60)))
 	return h
-}
-
-// needsScores reports why the learner Scores cannot learn from the data.
-func (t Options) needsScores(d *supervision.Data) error {
-	if code, why := t.noScores(d); code != "" {
-		return message.New(code, "the learner %s predicts bits from scores of classes or tags: %s", Scores, why)
-	}
-	if n := max(labelCount(d), tagCount(d)); n > mostClasses {
-		return message.New("too-many", "the learner %s is for at most %d classes or tags, and there are %d", Scores,
-			mostClasses, n)
-	}
-	if d.Missing {
-		return message.New("missing-values", "the learner %s needs a value in every column: learn trees, or leave out or "+
-			"fill in what is missing", Scores)
-	}
-	return nil
-}
-
-func labelCount(d *supervision.Data) int {
-	if d.Labels == nil {
-		return 0
-	}
-	return len(d.Labels.Names)
-}
-
-func tagCount(d *supervision.Data) int {
-	if d.Tags == nil {
-		return 0
-	}
-	return len(d.Tags.Names)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -102,7 +103,7 @@ func TestLearnerIsTried(t *testing.T) {
 		tried bool
 	}{
 		"many classes": {many, Options{}, Scores, true},
-		"set":          {many, Options{LinearColumns: LinearOff}, Trees, false},
+		"set":          {many, Options{LinearColumns: columns.Off}, Trees, false},
 		"two classes":  {manyClasses(t, 2, 60), Options{}, Trees, false},
 		"paper":        {many, Options{Effort: Paper}, Trees, false},
 	} {
@@ -133,7 +134,7 @@ func TestScoresAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	for _, o := range []Options{{Learner: Scores, LinearColumns: LinearOff}, {Learner: Scores, Candidates: 3},
+	for _, o := range []Options{{Learner: Scores, LinearColumns: columns.Off}, {Learner: Scores, Candidates: 3},
 		{Learner: "best"}} {
 		if _, err := o.WithDefaults(); err == nil {
 			t.Errorf("%+v is accepted", o)

@@ -14,6 +14,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/gpu/worker"
 	"hashgrove/internal/message"
@@ -49,7 +50,7 @@ func TestModelsAreTheSame(t *testing.T) {
 		"normal":     {Bits: 6, Trees: hashgrove.TreeOptions{Rounds: 12}},
 		"paper":      {Bits: 6, Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: 12}},
 		"best":       {Bits: 3, Effort: fasthash.Best, Trees: hashgrove.TreeOptions{Rounds: 9}, FastHash: hashgrove.FastHashOptions{Learner: "trees"}},
-		"columns":    {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 10}, FastHash: hashgrove.FastHashOptions{LinearColumns: fasthash.KernelScores}},
+		"columns":    {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 10}, FastHash: hashgrove.FastHashOptions{LinearColumns: columns.Kernel}},
 		"two-step":   {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 8}, FastHash: hashgrove.FastHashOptions{Order: "tsh"}},
 		"candidates": {Bits: 4, Trees: hashgrove.TreeOptions{Rounds: 8, NodeFeatures: 5, RowShare: 0.7}, FastHash: hashgrove.FastHashOptions{Candidates: 4}},
 		"tsh-trees":  {Bits: 3, Method: "tsh-trees", Trees: hashgrove.TreeOptions{Rounds: 5}},

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -25,7 +25,7 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	o := few(3)
-	o.Validation, o.FastHash.LinearColumns, o.FastHash.Candidates = 0.2, fasthash.LinearOff, 2
+	o.Validation, o.FastHash.LinearColumns, o.FastHash.Candidates = 0.2, columns.Off, 2
 	written := func(d *supervision.Data, o method.Options) []byte {
 		var b bytes.Buffer
 		if err := model.Write(&b, trained(t, method.FastHash, d, o)); err != nil {

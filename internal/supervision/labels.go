@@ -48,10 +48,13 @@ type Count struct {
 func (l *Labels) Histogram() []Count { return histogram(l.Names, l.Counts()) }
 
 // Histogram counts the rows of every tag, the most frequent first, ties by name.
-func (t *Tags) Histogram() []Count { return histogram(t.Names, tally(t.Tag, len(t.Names))) }
+func (t *Tags) Histogram() []Count { return histogram(t.Names, t.Counts()) }
 
 // Counts returns the number of rows of every class.
 func (l *Labels) Counts() []int { return tally(l.Class, len(l.Names)) }
+
+// Counts returns the number of rows with every tag.
+func (t *Tags) Counts() []int { return tally(t.Tag, len(t.Names)) }
 
 func tally(numbers []int32, n int) []int {
 	counts := make([]int, n)

@@ -19,6 +19,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/server"
 )
 
@@ -133,7 +134,7 @@ func makeShapes(dir string) error {
 	}
 	ctx := context.Background()
 	m, err := hashgrove.Train(ctx, data, hashgrove.Options{
-		Bits: 24, DetailBits: 16, Effort: fasthash.Quick, Pictures: hashgrove.PictureOptions{Size: 24, Grey: true}, Trees: hashgrove.TreeOptions{Rounds: 12}, FastHash: hashgrove.FastHashOptions{LinearColumns: fasthash.LinearOff},
+		Bits: 24, DetailBits: 16, Effort: fasthash.Quick, Pictures: hashgrove.PictureOptions{Size: 24, Grey: true}, Trees: hashgrove.TreeOptions{Rounds: 12}, FastHash: hashgrove.FastHashOptions{LinearColumns: columns.Off},
 	})
 	if err != nil {
 		return err

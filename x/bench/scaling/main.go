@@ -20,6 +20,7 @@ import (
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
@@ -144,7 +145,7 @@ func train(what string, columns, bits int, o boost.Options) bool {
 		d, err := supervision.Scan(ctx, vectors.WithLabels(x, class), supervision.ScanOptions{})
 		check(err)
 		report := new(fasthash.Report)
-		options := fasthash.Options{LinearColumns: fasthash.LinearOff, Candidates: 1, Bits: bits, Trees: o, Threads: threads}
+		options := fasthash.Options{LinearColumns: columns.Off, Candidates: 1, Bits: bits, Trees: o, Threads: threads}
 		m, err := fasthash.Method{Options: options, Run: fasthash.Run{Report: report}}.Train(ctx, d)
 		check(err)
 		total, boosted, inferred := time.Since(began), time.Duration(0), time.Duration(0)

@@ -8,16 +8,17 @@ import (
 	"math"
 	"slices"
 
+	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
 
-// LinearAuto and KernelAuto try what helps, on some of the rows, a sixth of which no fit sees:
+// columns.Auto and AutoKernel try what helps, on some of the rows, a sixth of which no fit sees:
 //
 //	bits     Step 1 infers the first few bits of all these rows
-//	trees    few of them predict each bit, with the columns alone, with linear scores, and, for KernelAuto, with
+//	trees    few of them predict each bit, with the columns alone, with linear scores, and, for AutoKernel, with
 //	         those of a kernel too
 //	judge    whose bits of the rows held out are right more often: linear scores by more than half the deviation of
 //	         the sum over rows, those of a kernel, which cost time to encode, by twice that beyond linear ones
@@ -28,9 +29,9 @@ import (
 const (
 	trialRows   = 10_000
 	trialBits   = 6
-	trialRounds = 150            // trees for trialRows rows, and more for fewer: few trees need scores more than many do
-	trialWork   = 1_500_000      // rows times trees of a bit
-	trialParts  = scoreFolds + 1 // the last is held out
+	trialRounds = 150               // trees for trialRows rows, and more for fewer: few trees need scores more than many do
+	trialWork   = 1_500_000         // rows times trees of a bit
+	trialParts  = columns.Parts + 1 // the last is held out
 
 	trialBytes = 1 << 28 // of values that are kept in memory, since about ten passes over all rows would look for them
 
@@ -39,8 +40,8 @@ const (
 	kernelGain = 1.0  // deviations by which kernel scores must help further: they cost microseconds to encode
 )
 
-// tryScores returns which columns help, and why, in words.
-func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind, why string, err error) {
+// tryColumns returns which columns help, and why, in words.
+func (t *training) tryColumns(ctx context.Context, train *supervision.Data) (kind, why string, err error) {
 	d := train
 	if d.Rows > trialRows && t.Similar.PerPicture() == 1 {
 		d = d.Only(d.HoldOut(1-trialRows/float64(d.Rows), t.Seed))
@@ -50,14 +51,14 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 			d.Source = kept
 		}
 	}
-	fold, err := t.scoreFolds(ctx, d, trialParts)
-	if err != nil {
-		return LinearOff, err.Error(), nil
+	o := t.columns(columns.Linear)
+	if o.Part, err = columns.Divide(ctx, d, trialParts, o); err != nil {
+		return columns.Off, err.Error(), nil
 	}
-	trial := &scoreTrial{training: t, data: d}
-	for i, f := range fold {
-		if f == scoreFolds {
-			fold[i] = heldFold
+	trial := &columnTrial{training: t, data: d}
+	for i, part := range o.Part {
+		if part == columns.Parts {
+			o.Part[i] = columns.Held
 			trial.held = append(trial.held, int32(i))
 		} else {
 			trial.learned = append(trial.learned, int32(i))
@@ -66,13 +67,12 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	if err := trial.inferBits(ctx); err != nil {
 		return "", "", err
 	}
-	most := LinearScores
-	if t.LinearColumns == KernelAuto {
-		most = KernelScores
+	if t.LinearColumns == columns.AutoKernel {
+		o.Kind = columns.Kernel
 	}
-	added, err := t.fitKind(ctx, d, most, fold) // before the trees: a device may still be starting
-	if errors.Is(err, errSameRows) {
-		return LinearOff, err.Error(), nil
+	added, err := columns.Fit(ctx, d, o) // before the trees: a device may still be starting
+	if errors.Is(err, columns.ErrSameRows) {
+		return columns.Off, err.Error(), nil
 	} else if err != nil {
 		return "", "", err
 	}
@@ -80,26 +80,29 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	if err != nil {
 		return "", "", err
 	}
-	with := d.With(beside{d.Source, added[0].values})
-	linear, err := trial.right(ctx, with)
+	some := added.Values.Cols
+	if o.Kind == columns.Kernel {
+		some /= 2 // the linear ones
+	}
+	linear, err := trial.right(ctx, added.Beside(d, some))
 	if err != nil {
 		return "", "", err
 	}
-	kind, best := LinearOff, plain
+	kind, best := columns.Off, plain
 	if beats(linear, plain, linearGain) {
-		kind, best = LinearScores, linear
+		kind, best = columns.Linear, linear
 	}
 	why = fmt.Sprintf("quick trees predict %.1f %% of the bits of rows held out without them, %.1f %% with linear scores",
 		percent(plain), percent(linear))
-	if most == LinearScores {
+	if o.Kind == columns.Linear {
 		return kind, why, nil
 	}
-	kernel, err := trial.right(ctx, with.With(beside{with.Source, added[1].values}))
+	kernel, err := trial.right(ctx, added.Beside(d, added.Values.Cols))
 	if err != nil {
 		return "", "", err
 	}
 	if beats(kernel, best, kernelGain) {
-		kind = KernelScores
+		kind = columns.Kernel
 	}
 	return kind, fmt.Sprintf("%s, %.1f %% with those of a kernel too", why, percent(kernel)), nil
 }
@@ -130,8 +133,8 @@ func beats(a, b []int, deviations float64) bool {
 	return sum > deviations*math.Sqrt(square) && percent(a) > percent(b)+leastGain
 }
 
-// scoreTrial holds the rows on which columns are tried.
-type scoreTrial struct {
+// columnTrial holds the rows on which columns are tried.
+type columnTrial struct {
 	*training
 	data          *supervision.Data
 	learned, held []int32
@@ -139,7 +142,7 @@ type scoreTrial struct {
 }
 
 // inferBits runs Step 1 for a few bits, each given the ones before.
-func (s *scoreTrial) inferBits(ctx context.Context) error {
+func (s *columnTrial) inferBits(ctx context.Context) error {
 	y, err := s.data.Affinity(s.data.Rows)
 	if err != nil {
 		return err
@@ -162,7 +165,7 @@ func (s *scoreTrial) inferBits(ctx context.Context) error {
 }
 
 // right counts, for each held-out row, the bits that quick trees predict correctly from the columns of d.
-func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, error) {
+func (s *columnTrial) right(ctx context.Context, d *supervision.Data) ([]int, error) {
 	q, err := d.QuantizerBy(ctx, s.Bins)
 	if err != nil {
 		return nil, err

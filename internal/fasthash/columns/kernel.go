@@ -1,4 +1,4 @@
-package fasthash
+package columns
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ import (
 //	axes      of a sample of rows                 d² products a row, d³; or by products of 1,024 rows for wide vectors
 //	shape     about ten cross-validated fits      of shapeAnchors columns to shapeRows rows
 //
-// More anchors make better scores and take longer to compute: see anchors.
+// More anchors make better scores and take longer to compute: see Anchors.
 
 const (
 	axisRows     = 4096 // to find axes from
@@ -45,15 +45,12 @@ const (
 // kernelPenalties lists the penalties that fits of a kernel choose from.
 var kernelPenalties = [...]float64{0.5, 0.15, 0.05, 0.015, 0.005}
 
-// kernelShape is what a kernel's distances are made of.
-type kernelShape struct {
+// shape is what the distances of a kernel are made of, or the products of linear scores.
+type shape struct {
 	alike bool    // all columns are divided by one number
 	power int     // e, in quarters
 	width float64 // in mean squared distances of anchors
 }
-
-// codeMicroseconds holds about how long a code may take on one core for each effort.
-var codeMicroseconds = map[Effort]int{Quick: 5, Normal: 15, Best: 60, Paper: 15}
 
 // The assumed cost of a code: trees, and products a microsecond, which bytes are twice as fast to multiply as floats.
 // It is fixed, not measured, so that the model does not depend on the machine.
@@ -63,10 +60,10 @@ const (
 	floatProducts    = byteProducts / 2
 )
 
-// anchors returns how many anchors a kernel may have for vectors of this dimension.
-func (t Options) anchors(dim int) int {
+// Anchors returns how many anchors a kernel may have for vectors of this dimension if a code takes so long on one core.
+func Anchors(microseconds, dim int) int {
 	axes := keptAxes(dim)
-	left := float64(codeMicroseconds[t.Effort]-treeMicroseconds) - float64(dim*axes)/floatProducts
+	left := float64(microseconds-treeMicroseconds) - float64(dim*axes)/floatProducts
 	return min(max(int(left*byteProducts)/axes, leastAnchors), mostAnchors)
 }
 
@@ -79,42 +76,39 @@ func keptAxes(dim int) int {
 }
 
 // chooseKernel chooses the shape on a sample of the rows, draws the anchors, and sets the axes and φ.
-func (f *scoreFit) chooseKernel(ctx context.Context, rng *rand.Rand) error {
-	drawn, rows, err := f.draw(ctx, max(f.anchors, axisRows), rng)
+func (f *fit) chooseKernel(ctx context.Context, rng *rand.Rand) error {
+	anchors := Anchors(f.Microseconds, f.Dim())
+	drawn, rows, err := f.draw(ctx, max(anchors, axisRows), rng)
 	if err != nil {
 		return err
 	}
 	var axes [2]*principal
 	var fails [2]error
-	err = par.For(ctx, f.threads, 2, func(i int) { // side by side, since eigenvectors are found on one core
-		if alike := i == at(true); !f.shape.known || f.shape.alike == alike {
+	err = par.For(ctx, f.Threads, 2, func(i int) { // side by side, since eigenvectors are found on one core
+		if alike := i == at(true); f.shape == nil || f.shape.alike == alike {
 			axes[i], fails[i] = f.principalAxes(ctx, drawn, alike)
 		}
 	})
 	if err = cmp.Or(err, fails[0], fails[1]); err != nil {
 		return err
 	}
-	if !f.shape.known {
+	if f.shape == nil {
 		trial := &shapeTrial{f: f, axes: axes, x: drawn.Slice(0, min(drawn.Rows, shapeRows)), rows: rows,
-			tried: map[kernelShape]shapeResult{}}
+			tried: map[shape]shapeResult{}}
 		best, err := trial.choose(ctx)
 		if err != nil {
 			return err
 		}
-		f.shape = shape{known: true, alike: best.alike, kernel: best}
+		f.shape = &best
 	}
-	by := f.shape.kernel
+	by := f.shape
 	f.unit = axes[at(by.alike)].whitened(by.power)
-	v, err := model.Transform(ctx, f.threads, drawn.Slice(0, min(f.anchors, drawn.Rows)), f.unit)
+	v, err := model.Transform(ctx, f.Threads, drawn.Slice(0, min(anchors, drawn.Rows)), f.unit)
 	if err != nil {
 		return err
 	}
-	kernel, err := f.gaussians(ctx, v, by.width)
-	if err != nil {
-		return err
-	}
-	f.basis = []model.Map{kernel}
-	return nil
+	f.basis, err = f.gaussians(ctx, v, by.width)
+	return err
 }
 
 func at(b bool) int {
@@ -125,10 +119,10 @@ func at(b bool) int {
 }
 
 // draw returns rows that fits may see, drawn at random, and their numbers.
-func (f *scoreFit) draw(ctx context.Context, most int, rng *rand.Rand) (vectors.Matrix, []int, error) {
+func (f *fit) draw(ctx context.Context, most int, rng *rand.Rand) (vectors.Matrix, []int, error) {
 	var learned []int
-	for i, fold := range f.fold {
-		if fold != heldFold {
+	for i, fold := range f.Part {
+		if fold != Held {
 			learned = append(learned, i)
 		}
 	}
@@ -142,7 +136,7 @@ func (f *scoreFit) draw(ctx context.Context, most int, rng *rand.Rand) (vectors.
 
 // take returns the rows with the given numbers, missing values filled in, in an order that does not depend on how the
 // source is cut: that of the list.
-func (f *scoreFit) take(ctx context.Context, list []int) (vectors.Matrix, []int, error) {
+func (f *fit) take(ctx context.Context, list []int) (vectors.Matrix, []int, error) {
 	place := make(map[int]int, len(list))
 	wanted := make([]bool, f.Rows)
 	for k, i := range list {
@@ -156,16 +150,11 @@ func (f *scoreFit) take(ctx context.Context, list []int) (vectors.Matrix, []int,
 			return x, nil, err
 		}
 		for i := range c.X.Rows {
-			row := x.Row(place[sorted[k]])
+			copy(x.Row(place[sorted[k]]), c.X.Row(i))
 			k++
-			for j, v := range c.X.Row(i) {
-				if row[j] = v; v != v {
-					row[j] = f.unit.Mean[j]
-				}
-			}
 		}
 	}
-	return x, list, vectors.CheckRows(k, len(list))
+	return f.filled(x), list, vectors.CheckRows(k, len(list))
 }
 
 // principal holds the principal axes of scaled columns.
@@ -176,10 +165,10 @@ type principal struct {
 }
 
 // principalAxes finds the axes of some rows.
-func (f *scoreFit) principalAxes(ctx context.Context, x vectors.Matrix, alike bool) (*principal, error) {
+func (f *fit) principalAxes(ctx context.Context, x vectors.Matrix, alike bool) (*principal, error) {
 	p := &principal{mean: f.unit.Mean, scale: f.scale(alike)}
 	to := &model.Affine{Weight: vectors.Matrix{Rows: x.Cols, Cols: x.Cols}, Mean: p.mean, Scale: p.scale}
-	z, err := model.Transform(ctx, f.threads, x.Slice(0, min(x.Rows, axisRows)), to)
+	z, err := model.Transform(ctx, f.Threads, x.Slice(0, min(x.Rows, axisRows)), to)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +185,8 @@ func (f *scoreFit) principalAxes(ctx context.Context, x vectors.Matrix, alike bo
 }
 
 // allAxes returns the greatest variances of rows and their axes, by the covariance.
-func (f *scoreFit) allAxes(ctx context.Context, z vectors.Matrix) ([]float64, vectors.Matrix, error) {
-	c, _, err := linalg.Covariance(ctx, z, nil, f.threads)
+func (f *fit) allAxes(ctx context.Context, z vectors.Matrix) ([]float64, vectors.Matrix, error) {
+	c, _, err := linalg.Covariance(ctx, z, nil, f.Threads)
 	if err != nil {
 		return nil, vectors.Matrix{}, err
 	}
@@ -209,8 +198,8 @@ func (f *scoreFit) allAxes(ctx context.Context, z vectors.Matrix) ([]float64, ve
 		}
 		return values[:k], linalg.Single(axes).Slice(0, k), nil
 	}
-	e, err := linalg.TopEigenvectors(ctx, z.Cols, k, linalg.MatrixProduct(c, f.threads),
-		linalg.TopOptions{Seed: f.seed, Threads: f.threads, Tolerance: 1e-4})
+	e, err := linalg.TopEigenvectors(ctx, z.Cols, k, linalg.MatrixProduct(c, f.Threads),
+		linalg.TopOptions{Seed: f.Seed, Threads: f.Threads, Tolerance: 1e-4})
 	if err != nil {
 		return nil, vectors.Matrix{}, err
 	}
@@ -218,7 +207,7 @@ func (f *scoreFit) allAxes(ctx context.Context, z vectors.Matrix) ([]float64, ve
 }
 
 // wideAxes is like allAxes, by the products of a few rows with each other.
-func (f *scoreFit) wideAxes(ctx context.Context, z vectors.Matrix) ([]float64, vectors.Matrix, error) {
+func (f *fit) wideAxes(ctx context.Context, z vectors.Matrix) ([]float64, vectors.Matrix, error) {
 	z = z.Slice(0, min(z.Rows, wideRows))
 	n := z.Rows
 	across := mat.NewSymDense(n, nil)
@@ -226,7 +215,7 @@ func (f *scoreFit) wideAxes(ctx context.Context, z vectors.Matrix) ([]float64, v
 	part := make([]float32, n*n)
 	for lo := 0; lo < z.Cols; lo += 512 {
 		view := gemm.View{Rows: n, Cols: min(512, z.Cols-lo), RowStep: z.Cols, ColStep: 1, Data: z.Data[lo:]}
-		if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(n, n, part), view, view.T()); err != nil {
+		if err := gemm.Mul(ctx, f.Threads, gemm.RowMajor(n, n, part), view, view.T()); err != nil {
 			return nil, vectors.Matrix{}, err
 		}
 		for i, v := range part {
@@ -248,7 +237,7 @@ func (f *scoreFit) wideAxes(ctx context.Context, z vectors.Matrix) ([]float64, v
 	}
 	left := linalg.Single(u).Slice(0, k)
 	axes := vectors.Matrix{Rows: k, Cols: z.Cols, Data: make([]float32, k*z.Cols)}
-	err = gemm.Mul(ctx, f.threads, linalg.MatrixView(axes), linalg.MatrixView(left), linalg.MatrixView(z))
+	err = gemm.Mul(ctx, f.Threads, linalg.MatrixView(axes), linalg.MatrixView(left), linalg.MatrixView(z))
 	if err != nil {
 		return nil, axes, err
 	}
@@ -280,9 +269,9 @@ func (p *principal) whitened(quarters int) *model.Affine {
 }
 
 // gaussians returns φ around anchors, whose mean squared distance gives the unit of the width.
-func (f *scoreFit) gaussians(ctx context.Context, anchors vectors.Matrix, width float64) (model.Map, error) {
+func (f *fit) gaussians(ctx context.Context, anchors vectors.Matrix, width float64) (model.Map, error) {
 	some := anchors.Slice(0, min(anchors.Rows, shapeAnchors))
-	far, err := model.Transform(ctx, f.threads, some, &model.Kernel{Anchors: some})
+	far, err := model.Transform(ctx, f.Threads, some, &model.Kernel{Anchors: some})
 	if err != nil {
 		return nil, err
 	}
@@ -292,16 +281,16 @@ func (f *scoreFit) gaussians(ctx context.Context, anchors vectors.Matrix, width 
 	}
 	absolute := float32(width * sum / float64(len(far.Data)))
 	if !(absolute > 0) {
-		return nil, errSameRows
+		return nil, ErrSameRows
 	}
 	return model.NewByteKernel(anchors, absolute, model.ByteStep(anchors, absolute)), nil
 }
 
 // sampleError returns the least cross-validated error of fits to φ of some rows.
-func (f *scoreFit) sampleError(
+func (f *fit) sampleError(
 	ctx context.Context, z vectors.Matrix, rows []int, penalties []float64,
 ) (float64, error) {
-	sums := linalg.NewFolds(scoreFolds, z.Cols, len(f.names), f.threads)
+	sums := linalg.NewFolds(Parts, z.Cols, len(f.names), f.Threads)
 	for i := range z.Rows {
 		if err := f.addRow(ctx, sums, rows[i], z.Row(i)); err != nil {
 			return 0, err
@@ -312,4 +301,128 @@ func (f *scoreFit) sampleError(
 		return 0, err
 	}
 	return slices.Min(errors), nil
+}
+
+// shapeTrial chooses the shape of a kernel on a sample of the rows.
+type shapeTrial struct {
+	f    *fit
+	axes [2]*principal
+	x    vectors.Matrix
+	rows []int // their numbers
+
+	tried map[shape]shapeResult
+}
+
+// shapeResult is what came of a shape.
+type shapeResult struct {
+	wrong float64
+	err   error
+}
+
+// choose returns the shape that predicts the rows best, or nearly: first the power at the middle width, for columns
+// scaled each and alike, then the width.
+func (t *shapeTrial) choose(ctx context.Context) (best shape, err error) {
+	least := math.Inf(1)
+	try := func(s shape) error {
+		if err := t.fit(ctx, s); err != nil {
+			return err
+		}
+		e, err := t.tried[s].wrong, t.tried[s].err
+		if s.width > best.width && best.width > 0 {
+			e *= wider
+		}
+		if err == nil && e < least {
+			best, least = s, e
+		}
+		return err
+	}
+	first := []shape{{false, 0, 1}, {false, 2, 1}, {true, 0, 1}, {true, 2, 1}}
+	if err := t.fit(ctx, first...); err != nil {
+		return best, err
+	}
+	for _, s := range first {
+		if err := try(s); err != nil {
+			return best, err
+		}
+	}
+	near := []shape{best, best}
+	near[0].power--
+	near[1].power++
+	near = slices.DeleteFunc(near, func(s shape) bool { return s.power < 0 })
+	if err := t.fit(ctx, near...); err != nil {
+		return best, err
+	}
+	for _, s := range near {
+		if err := try(s); err != nil {
+			return best, err
+		}
+	}
+	if err := t.fit(ctx, best.times(0.5), best.times(2)); err != nil {
+		return best, err
+	}
+	for _, factor := range []float64{0.5, 2} {
+		for {
+			s := best.times(factor)
+			if s.width < 0.1 || s.width > 10 {
+				break
+			}
+			if err := try(s); err != nil {
+				return best, err
+			}
+			if best != s {
+				break
+			}
+		}
+	}
+	return best, nil
+}
+
+// times returns the shape with another width.
+func (s shape) times(factor float64) shape {
+	s.width *= factor
+	return s
+}
+
+// fit tries those shapes that have not been tried, side by side: the systems of one are too small for many cores.
+func (t *shapeTrial) fit(ctx context.Context, shapes ...shape) error {
+	var todo []shape
+	for _, s := range shapes {
+		if _, ok := t.tried[s]; !ok {
+			todo = append(todo, s)
+		}
+	}
+	results := make([]shapeResult, len(todo))
+	threads := par.Threads(t.f.Threads)
+	if side := min(threads, len(todo)); side > 1 {
+		threads = threads/side + 1 // one more than its share leaves no core without work
+	}
+	err := par.For(ctx, t.f.Threads, len(todo), func(i int) {
+		results[i].wrong, results[i].err = t.error(ctx, threads, todo[i])
+	})
+	if err != nil {
+		return err
+	}
+	for i, s := range todo {
+		t.tried[s] = results[i]
+	}
+	return nil
+}
+
+// error returns the least cross-validated error of fits with few anchors.
+func (t *shapeTrial) error(ctx context.Context, threads int, s shape) (float64, error) {
+	f := *t.f
+	f.Threads, f.list = threads, nil // which is not shared
+	v, err := model.Transform(ctx, f.Threads, t.x, t.axes[at(s.alike)].whitened(s.power))
+	if err != nil {
+		return 0, err
+	}
+	kernel, err := f.gaussians(ctx, v.Slice(0, min(v.Rows, shapeAnchors)), s.width)
+	if err != nil {
+		return 0, err
+	}
+	z, err := model.Transform(ctx, f.Threads, v, kernel)
+	if err != nil {
+		return 0, err
+	}
+	return f.sampleError(ctx, z, t.rows, kernelPenalties[:])
 }
