@@ -200,10 +200,7 @@ func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen
 	if given, err = rows.rows(PictureOptions{}, m.Pictures); err != nil {
 		return nil, nil, err
 	}
-	name := "the data"
-	if d.spec.Paths != nil {
-		name = d.spec.Paths[0]
-	}
+	name := d.name()
 	seen, err = m.Source(given, threads)
 	switch {
 	case err != nil && d.spec.Vector != "" && len(m.Info.Features) > 0:
@@ -218,12 +215,24 @@ func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen
 	return given, seen, nil
 }
 
+// name names the data in errors.
+func (d *Data) name() string {
+	if d.spec.Paths != nil {
+		return d.spec.Paths[0]
+	}
+	return "the data"
+}
+
 // learnable returns the rows to learn from, and whether NaN stands for a missing value.
 func (d *Data) learnable(o Options) (rows vectors.Source, missing bool, err error) {
 	learned := d.alone()
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
 	if o.Grow != nil {
+		if d.missing && !o.Grow.model.TakesMissing() {
+			return nil, false, wrong("missing-values", "%s: the model to grow does not accept missing values; train a new one",
+				option("missing"))
+		}
 		learned.spec.Follow(o.Grow.model.Schema(), true)
 		learned.missing, as = learned.spec.Missing, o.Grow.model.Pictures
 	}
@@ -243,11 +252,9 @@ func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, 
 		return d.source, nil
 	case d.table == nil:
 		spec := d.spec
-		if spec.Pictures = as; as == nil {
-			spec.Size, spec.Grey = p.Size, p.Grey
-			if p.Squash {
-				spec.Fit = "squash"
-			}
+		spec.Pictures, spec.Size, spec.Grey = as, p.Size, p.Grey
+		if p.Squash {
+			spec.Fit = "squash"
 		}
 		return dataset.Open(spec)
 	case d.images == nil:

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"hashgrove/api"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
@@ -24,6 +25,7 @@ func init() {
 		return m.(*Model).model
 	}
 	inside.NewModel = func(m *model.Model) any { return &Model{m} }
+	inside.Spec = func(d any) dataset.Spec { return d.(*Data).alone().spec }
 	inside.NewData = func(rows vectors.Source) any { return &Data{source: rows} }
 }
 
@@ -41,6 +43,9 @@ func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) 
 
 // Bits returns the length of the codes.
 func (m *Model) Bits() int { return m.model.Encoder.Bits() }
+
+// DetailBits returns the number of bits of detail, which are the last ones.
+func (m *Model) DetailBits() int { return m.model.DetailBits() }
 
 // Dim returns the length of the vectors.
 func (m *Model) Dim() int { return m.model.Encoder.Dim() }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"hashgrove/api"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/message"
@@ -33,11 +34,15 @@ type Report struct {
 	NewItems, LearnedItems *Figures
 
 	Method      string  // its name
+	Title       string  // its name for people
 	Bits        int     // asked for; the model may have fewer
 	Seed        uint64  // as given, or the default
 	Rows        int     // in the data, including those held out
 	LearnedRows int     // mirror images count
 	HeldOut     float64 // share of rows held out for the figures
+
+	Columns UsedColumns // what the columns of a table were taken for
+	Scale   string      // how columns were scaled, and why; "" for FastHash, and where nothing was to be decided
 
 	Notes  []Note     // what was chosen, and doubts, in order
 	Device string     // GPU that grew trees; "" if only the cores did
@@ -57,7 +62,8 @@ type FastHashReport struct {
 	Learner string       // what Step 2 learned: trees, scores or linear
 	Trees   TreeOptions  // as chosen; without a meaning for other learners
 	Columns string       // which columns were added, and why, or why not; "" if none were asked for
-	Bits    []LearnedBit // newly learned, in order
+	Added   []string     // names of the added columns
+	Bits    []LearnedBit // in order; those of a checkpoint or of the model to grow have no times
 }
 
 // LearnedBit describes a bit that FastHash learned.
@@ -66,22 +72,29 @@ type LearnedBit struct {
 	Objective  float64       // mean loss of the pairs over the bits so far
 	TrainError float64       // share of the rows whose bit the hash function misses
 	Trees      int           // in the hash function; 0 for other learners
+	CutParts   int           // parts of blocks that were too large to be cut at once
 	Inference  time.Duration // of Step 1, which chooses the bit
 	Boost      time.Duration // of Step 2, which learns to predict it
 }
 
 // learnedBit translates from package fasthash.
 func learnedBit(b fasthash.Bit) LearnedBit {
-	return LearnedBit{b.Bit, b.Stat.Objective, b.Stat.TrainError, b.Stat.Trees, b.Inference, b.Boost}
+	s := b.Stat
+	return LearnedBit{b.Bit, s.Objective, s.TrainError, s.Trees, s.CutParts, b.Inference, b.Boost}
 }
 
 // fastHashReport translates from package fasthash.
-func fastHashReport(r *fasthash.Report) *FastHashReport {
+func fastHashReport(r *fasthash.Report, about model.Info) *FastHashReport {
 	o := r.Options
 	f := &FastHashReport{Summary: o.Summary(), Effort: string(o.Effort), Learner: string(o.Learner), Columns: r.Linear,
-		Trees: treesOf(o.Trees)}
+		Added: about.Added, Trees: treesOf(o.Trees)}
+	for k, s := range about.Bits {
+		f.Bits = append(f.Bits, learnedBit(fasthash.Bit{Bit: k + 1, Stat: s}))
+	}
 	for _, b := range r.Bits {
-		f.Bits = append(f.Bits, learnedBit(b))
+		if b.Bit <= len(f.Bits) {
+			f.Bits[b.Bit-1] = learnedBit(b)
+		}
 	}
 	return f
 }
@@ -125,6 +138,64 @@ func figuresOf(f *model.Figures) *Figures {
 		RankingFigures(f.Margins), RankingFigures(f.Expected)}
 }
 
+// String describes the figures in a line.
+func (f *Figures) String() string {
+	others := ""
+	if m := f.Margins; m.MAP > 0 {
+		others = fmt.Sprintf("; by margins %.4f, %.4f", m.MAP, m.Precision)
+	}
+	if e := f.Expected; e.MAP > 0 {
+		others += fmt.Sprintf("; by the expected code %.4f, %.4f", e.MAP, e.Precision)
+	}
+	return fmt.Sprintf("MAP %.4f, precision %.4f by Hamming%s; %s in %d rows", f.MAP, f.Precision, others,
+		message.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
+}
+
+// FiguresText describes both figures, a line each; without figures it is empty.
+func FiguresText(newItems, learnedItems *Figures) string {
+	if newItems == nil || learnedItems == nil {
+		return ""
+	}
+	return fmt.Sprintf("new items:     %v\nlearned items: %v\n", newItems, learnedItems)
+}
+
+// Ranking is how searches with a model rank items unless they say otherwise.
+type Ranking struct {
+	Rank  string  `json:"rank"`  // api.Hamming, Margins or Expected
+	Tau   float64 `json:"tau"`   // how much the scores of a query decide; of Expected
+	Mix   float64 `json:"mix"`   // share of the scores themselves in the weights; of Expected
+	Codes int     `json:"codes"` // of training rows that the model knows
+}
+
+// Ranking returns the ranking that training chose, or nil if the model knows only Hamming distance.
+func (m *Model) Ranking() *Ranking { return rankingOf(m.model) }
+
+// rankingOf translates from package model.
+func rankingOf(m *model.Model) *Ranking {
+	r := m.Ranking
+	if r == nil {
+		return nil
+	}
+	return &Ranking{r.Rank, r.Tau, r.Mix, r.Codes.Len()}
+}
+
+// String describes the ranking in a line; "" without one.
+func (r *Ranking) String() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Rank == api.Expected && r.Mix > 0:
+		return fmt.Sprintf("searches rank by the expected code: tau %g, %.0f %% of the weight from margins, %s known\n",
+			r.Tau, 100*r.Mix, message.Count(r.Codes, "code", "codes"))
+	case r.Rank == api.Expected:
+		return fmt.Sprintf("searches rank by the expected code: tau %g, %s known\n",
+			r.Tau, message.Count(r.Codes, "code", "codes"))
+	case r.Rank == api.Margins:
+		return "searches rank by margins\n"
+	}
+	return "searches rank by Hamming distance\n"
+}
+
 // Note is a choice made during training, with its reason, or a doubt.
 type Note struct {
 	Code  string // says what it is about, for programs
@@ -158,4 +229,7 @@ type Progress struct {
 	Learned   *LearnedBit // details of that bit; nil in other steps
 
 	Note *Note // nil in other steps
+
+	Columns *UsedColumns // of a table that is going to be read; nil in other steps
+	Dim     int          // of its vectors; 0 in other steps
 }

@@ -47,7 +47,10 @@ func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 	if r.m, err = o.resolve(); err != nil {
 		return nil, err
 	}
-	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
+	r.report = Report{Method: o.name(), Title: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
+	if about, ok := method.Describe(o.name()); ok {
+		r.report.Title = about.Title
+	}
 	lost := func(text string) { r.note("device-lost", "%s", text) }
 	if r.device = gpu.New(ctx, o.Device, o.Threads, lost); r.device != nil {
 		defer r.device.Close()
@@ -134,6 +137,9 @@ func (r *run) read(ctx context.Context, d *Data) error {
 	rows, missing, err := d.learnable(r.o)
 	if err != nil {
 		return err
+	}
+	if r.report.Columns = usedColumns(rows); len(r.report.Columns.Vector) > 0 {
+		r.emit(Progress{Columns: &r.report.Columns, Dim: rows.Dim()})
 	}
 	src, err := r.vectors(rows, paired)
 	if err != nil {
@@ -252,8 +258,9 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 		return nil, r.needsMemory(err)
 	}
 	if o.isFastHash() {
-		r.report.FastHash = fastHashReport(report)
+		r.report.FastHash = fastHashReport(report, m.Info)
 	}
+	r.report.Scale = m.Info.Scale
 	r.report.LearnedRows = m.Info.Runs[len(m.Info.Runs)-1].Rows
 	if r.report.Device = r.device.Name(); r.report.Device != "" {
 		r.note("device", "trees were grown on %s, and the processor did the rest", r.report.Device)
@@ -264,10 +271,6 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 
 // noteStart reports what will be learned from what.
 func (r *run) noteStart() {
-	name := r.report.Method
-	if about, ok := method.Describe(name); ok {
-		name = about.Title
-	}
 	s, n := r.m.FastHash.Similar, r.data.Rows
 	pictures, what := n/s.PerPicture(), fmt.Sprintf("%d rows", n)
 	if s.Mirrored {
@@ -278,7 +281,8 @@ func (r *run) noteStart() {
 	if share := r.m.Validation; share > 0 {
 		aside = fmt.Sprintf(", %.3g %% of them held out", 100*share)
 	}
-	r.note("learning", "learning %d bits with %s from %s of %d dimensions%s", r.m.Bits, name, what, r.data.Dim(), aside)
+	r.note("learning", "learning %d bits with %s from %s of %d dimensions%s", r.m.Bits, r.report.Title,
+		what, r.data.Dim(), aside)
 }
 
 // noteEnd reports damaged and resumed bits, and why held-out rows give no figures.

@@ -4,15 +4,13 @@ import (
 	"errors"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
-	"hashgrove/internal/message"
 	"hashgrove/internal/store"
-	"hashgrove/internal/supervision"
 )
 
-// settingFlags maps the settings of package dataset to flags.
+// settingFlags maps the settings of the library to flags.
 var settingFlags = map[string]string{
 	"AttributesByRow": "--attributes-id",
 	"AttributesID":    "--attributes-id",
@@ -30,11 +28,11 @@ var settingFlags = map[string]string{
 	"Vector":     "--vector",
 }
 
-// message formats an error for the user and names the flags that help.
+// explain formats an error for the user and names the flags that help.
 func explain(err error) string {
-	text := message.Error(err).Error()
-	if e, ok := errors.AsType[*dataset.SpecError](err); ok && settingFlags[e.Field] != "" {
-		text += " (" + settingFlags[e.Field] + ")"
+	text := cli.Plain(err).Error()
+	if flag := settingFlags[hashgrove.Setting(err)]; flag != "" {
+		text += " (" + flag + ")"
 	}
 	if _, ok := errors.AsType[*index.FilterError](err); ok {
 		text += " (--where)"
@@ -42,7 +40,7 @@ func explain(err error) string {
 	if errors.Is(err, cli.ErrExists) {
 		text += " with --force"
 	}
-	if errors.Is(err, supervision.ErrNone) {
+	if hashgrove.HasCode(err, "no-supervision") {
 		text += "; name them with --label, --labels, --tags or --pairs"
 	}
 	if errors.Is(err, store.ErrLocked) {

@@ -5,23 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/compare"
-	"hashgrove/internal/compare/report"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/eval"
-	"hashgrove/internal/fasthash"
-	"hashgrove/internal/method"
-	"hashgrove/internal/par"
-	"hashgrove/internal/picture"
-	"hashgrove/internal/picture/feature"
-	"hashgrove/internal/vectors"
 )
 
 type compareCommand struct {
@@ -38,8 +29,6 @@ type compareCommand struct {
 	rank       string
 	reportFile string
 	file       cli.Output
-
-	baseSet *dataset.Set
 }
 
 func (a *app) compare() *cobra.Command {
@@ -97,11 +86,11 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"`DATA` to search with, instead of rows set aside; may be repeated")
 	f.StringArrayVar(&c.newPaths, "new", nil,
 		"`DATA` to search that no method learns from, instead of rows set aside; may be repeated")
-	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
+	f.StringVar(&c.neighbours, "neighbours", "euclidean",
 		"`METRIC` of the float neighbours to compare with: euclidean, cosine or none")
 	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` that decides: hamming, margins, expected, or auto, the usual one "+
 		"of a model unless another is clearly better")
-	f.IntVar(&o.DetailBits, "detail-bits", method.UsualDetail,
+	f.IntVar(&o.DetailBits, "detail-bits", compare.UsualDetail,
 		"also measure FastHash with this `NUMBER` of bits of detail, at most one for each dimension; 0 means not")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512 or pixels")
@@ -117,7 +106,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	c.queries.bind(f, "queries")
 	cli.Group(f, "Files beside the queries")
 	t := &o.Train
-	f.StringVar(&t.Effort, "effort", fasthash.Normal,
+	f.StringVar(&t.Effort, "effort", hashgrove.Defaults().Effort,
 		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the paper's settings")
 	f.IntVar(&t.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
 	f.IntVar(&t.Trees.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
@@ -141,9 +130,9 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return cli.Usage("bad-flag-value", "--rank %s: choose auto, hamming, margins or expected", c.rank)
 	}
 	if c.rank != api.Auto {
-		c.options.Rank = eval.Ranking(c.rank)
+		c.options.Rank = compare.Ranking(c.rank)
 	}
-	c.options.Neighbours = eval.Metric(c.neighbours)
+	c.options.Neighbours = compare.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
 	if err := usage(c.options.Check()); err != nil {
 		return err
@@ -161,7 +150,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.reportFile != "" {
-		if err := writeReport(result, "Comparison on "+data.Name, "hashgrove "+c.line, c.reportFile); err != nil {
+		if err := result.WriteFile(c.reportFile, "Comparison on "+data.Name, "hashgrove "+c.line); err != nil {
 			return err
 		}
 	}
@@ -174,66 +163,37 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 
 // read opens the data and sets queries aside, or reads the queries and new items that flags name.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
-	var as *picture.Preparation // of the base, and so of the queries
-	open := func(flags dataFlags, paths []string) (*compare.Part, error) {
-		flags, err := flags.forSimilarity()
-		if err != nil {
-			return nil, err
-		}
-		set, err := flags.openLike(c.baseSet, paths, as)
-		if err != nil {
-			return nil, err
-		}
-		if c.baseSet == nil {
-			c.baseSet = set
-		}
-		src := vectors.Source(set)
-		if c.features != "" {
-			if src, err = featuresOf(set, c.features, c.threads); err != nil {
-				return nil, err
-			}
-		}
-		as = picture.PreparationOf(src)
-		p := c.startProgress("reading", 0)
-		defer p.End()
-		return compare.Read(ctx, src, p.Tick)
+	p := c.startProgress("reading", 0)
+	defer p.End()
+	f := compare.Files{
+		Name: strings.Join(args, ", "), MinShared: c.minShared, Seed: c.seed, Threads: c.threads, Progress: p.Tick,
+		Pictures: hashgrove.PictureOptions{Size: c.data.Size, Features: c.features},
 	}
-	data := &compare.Data{Name: strings.Join(args, ", ")}
-	all, err := open(c.data, args)
-	if err != nil {
-		return nil, err
-	}
-	c.noteColumns(columnsOf(c.baseSet), c.baseSet.Dim())
-	all.MinShared = c.minShared
-	if len(c.newPaths) > 0 {
-		if data.New, err = open(c.data.with(besideFlags{}), c.newPaths); err != nil {
-			return nil, fmt.Errorf("new items: %w", err)
+	for _, side := range []struct {
+		to    **hashgrove.Data
+		flags dataFlags
+		paths []string
+		name  string
+	}{
+		{&f.Base, c.data, args, ""}, {&f.New, c.data.with(besideFlags{}), c.newPaths, "new items: "},
+		{&f.Queries, c.data.with(c.queries), c.queryPaths, "queries: "},
+	} {
+		if len(side.paths) == 0 {
+			continue
+		}
+		var err error
+		if *side.to, err = side.flags.rows(side.paths); err != nil {
+			return nil, fmt.Errorf("%s%w", side.name, err)
 		}
 	}
-	if len(c.queryPaths) == 0 {
-		if data.Base, data.Queries, err = all.Split(0, c.seed); err != nil {
-			return nil, err
-		}
-		return data, nil
+	data, columns, err := f.Open(ctx)
+	if hashgrove.HasCode(err, "needs-pictures") {
+		return nil, cli.UsageError(err)
 	}
-	data.Base = all
-	if data.Queries, err = open(c.data.with(c.queries), c.queryPaths); err != nil {
-		return nil, fmt.Errorf("queries: %w", err)
+	if err == nil && len(columns.Vector) > 0 {
+		c.noteColumns(columns, data.Base.X.Cols)
 	}
-	return data, nil
-}
-
-// featuresOf computes the vectors that --features asks for.
-func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, error) {
-	pictures, ok := set.AsPictures()
-	if !ok {
-		return nil, cli.Usage("needs-pictures", "--features needs pictures: folders, tars, CIFAR or IDX files")
-	}
-	e, err := feature.Named(name, pictures.Preparation().Shape)
-	if err != nil {
-		return nil, fmt.Errorf("--features: %w", err)
-	}
-	return feature.Vectors(e, pictures, threads)
+	return data, err
 }
 
 // runComparison runs a comparison and shows its progress.
@@ -283,15 +243,9 @@ func flagsFor(advice compare.Advice) string {
 	case "ranking":
 		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
 	case "detail":
-		return fmt.Sprintf(" \"train --detail-bits %d\" adds them.", method.UsualDetail)
+		return fmt.Sprintf(" \"train --detail-bits %d\" adds them.", compare.UsualDetail)
 	case "recall-use":
 		return " \"search --rerank\" does that."
 	}
 	return ""
-}
-
-// writeReport writes the HTML report.
-func writeReport(r *compare.Result, title, command, path string) error {
-	page := compare.Page{Title: title, Date: time.Now(), Machine: par.Description(), Command: command}
-	return report.WriteFile(path, r.Report(page))
 }

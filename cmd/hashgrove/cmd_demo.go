@@ -15,11 +15,6 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/compare"
-	"hashgrove/internal/dataset/fashion"
-	"hashgrove/internal/method"
-	"hashgrove/internal/model"
-	"hashgrove/internal/model/inside"
-	"hashgrove/internal/vectors"
 )
 
 type demoCommand struct {
@@ -29,8 +24,8 @@ type demoCommand struct {
 	report string // the HTML file
 	file   cli.Output
 
-	train, query fashion.Part
-	model        *model.Model // FastHash with all bits, and bits of detail behind them
+	data  *compare.Data
+	model *hashgrove.Model // FastHash with all bits, and bits of detail behind them
 }
 
 func (a *app) demo() *cobra.Command {
@@ -58,31 +53,18 @@ func (c *demoCommand) run(ctx context.Context) error {
 	if err := c.prepareFiles(); err != nil {
 		return err
 	}
-	c.train, c.query = fashion.Train(), fashion.Query()
+	var err error
+	if c.data, err = compare.Clothes(ctx); err != nil {
+		return err
+	}
 	c.note("%d pictures of clothes to find, %d to search with; 28 x 28 pixels, %d classes",
-		c.train.X.Rows, c.query.X.Rows, len(fashion.Names))
-	base, err := compare.Read(ctx, vectors.WithLabels(c.train.X, c.train.Labels()), nil)
-	if err != nil {
-		return err
-	}
-	queries, err := compare.Read(ctx, vectors.WithLabels(c.query.X, c.query.Labels()), nil)
-	if err != nil {
-		return err
-	}
-	o := compare.Options{
-		Methods: compare.Quick, Bits: []int{c.bits}, Unseen: -1, Seed: c.seed, Threads: c.threads,
-		DetailBits: method.UsualDetail,
-		Each: func(name string, _ int, m *model.Model) {
-			if name == compare.Detailed {
-				c.model = m
-			}
-		},
-	}
+		c.data.Base.Rows, c.data.Queries.Rows, len(c.data.Base.Labels.Names))
+	o := compare.DemoOptions(c.bits, func(m *hashgrove.Model) { c.model = m })
+	o.Seed, o.Threads = c.seed, c.threads
 	if err := o.Check(); err != nil {
 		return cli.UsageError(err)
 	}
-	data := &compare.Data{Name: "6,000 pictures of Fashion-MNIST", Base: base, Queries: queries}
-	result, err := c.runComparison(ctx, data, o)
+	result, err := c.runComparison(ctx, c.data, o)
 	if err != nil {
 		return err
 	}
@@ -92,7 +74,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	if err := c.saveFiles(); err != nil {
 		return err
 	}
-	if err := writeReport(result, "Pictures of clothes", "hashgrove demo", c.report); err != nil {
+	if err := result.WriteFile(c.report, "Pictures of clothes", "hashgrove demo"); err != nil {
 		return err
 	}
 	if c.json {
@@ -118,10 +100,7 @@ func (c *demoCommand) prepareFiles() error {
 		return (&cli.Output{Force: true}).Check([]string{c.report}, nil) // in the cache
 	}
 	outputs := []string{c.report, filepath.Join(folder, "demo.hgm")}
-	for _, name := range fashion.Files {
-		outputs = append(outputs, filepath.Join(folder, name))
-	}
-	return c.file.Check(outputs, nil)
+	return c.file.Check(append(outputs, compare.ClothesFiles(folder)...), nil)
 }
 
 // saveFiles writes the pictures and the model for -o.
@@ -129,29 +108,28 @@ func (c *demoCommand) saveFiles() error {
 	if c.save == "" {
 		return nil
 	}
-	for _, name := range fashion.Files {
-		if err := os.WriteFile(filepath.Join(c.save, name), fashion.File(name), 0o666); err != nil {
-			return err
-		}
+	if err := compare.WriteClothes(c.save); err != nil {
+		return err
 	}
-	return model.WriteFile(filepath.Join(c.save, "demo.hgm"), c.model)
+	return c.model.Save(filepath.Join(c.save, "demo.hgm"))
 }
 
 // print shows a search and what to try next.
 func (c *demoCommand) print(ctx context.Context) error {
-	query := slices.Index(c.query.Labels(), "shirt") // the class that most resembles others
-	hits, err := c.nearest(ctx, c.query.X.Row(query))
+	base, queries := c.data.Base, c.data.Queries
+	query := slices.Index(queries.Classes(), "shirt") // the class that most resembles others
+	hits, err := c.nearest(ctx, queries.X.Row(query))
 	if err != nil {
 		return err
 	}
-	names, pictures := []string{}, [][]string{fashion.Sketch(c.query.X.Row(query))}
+	names, pictures := []string{}, [][]string{compare.Sketch(queries.X.Row(query))}
 	for _, h := range hits {
 		row, _ := h.ID.Integer()
-		names = append(names, fmt.Sprintf("%s (%d, %d)", fashion.Names[c.train.Class[row]], h.Distance, *h.DetailDistance))
-		pictures = append(pictures, fashion.Sketch(c.train.X.Row(int(row))))
+		names = append(names, fmt.Sprintf("%s (%d, %d)", base.Class(int(row)), h.Distance, *h.DetailDistance))
+		pictures = append(pictures, compare.Sketch(base.X.Row(int(row))))
 	}
 	fmt.Fprintf(c.out, "\nA query, %s, and its nearest codes (bits of the class, and of detail, that differ):\n  %s\n\n",
-		fashion.Names[c.query.Class[query]], strings.Join(names, ", "))
+		queries.Class(query), strings.Join(names, ", "))
 	for line := range pictures[0] {
 		for _, p := range pictures[:4] {
 			fmt.Fprintf(c.out, "  %s", p[line])
@@ -176,8 +154,8 @@ Try next:
 
 // nearest finds the ten pictures nearest to one query, ranked as the model chose.
 func (c *demoCommand) nearest(ctx context.Context, query []float32) ([]api.Hit, error) {
-	m := inside.NewModel(c.model).(*hashgrove.Model)
-	items, err := hashgrove.NewIndex(ctx, m, inside.NewData(vectors.WithLabels(c.train.X, c.train.Labels())).(*hashgrove.Data))
+	base := c.data.Base
+	items, err := hashgrove.NewIndex(ctx, c.model, hashgrove.Rows(base.Vectors(), base.Classes()))
 	if err != nil {
 		return nil, err
 	}

@@ -2,20 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	foreign "hashgrove/internal/export"
-	"hashgrove/internal/hamming"
-	"hashgrove/internal/index"
-	"hashgrove/internal/section"
 )
 
 // convertCommand is the verb export, which writes files for other programs.
@@ -85,130 +80,24 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 	if err := c.file.Check([]string{c.output}, []string{path}); err != nil {
 		return err
 	}
-	report := convertReport{File: path, Output: c.output, Form: form}
-	var write func(io.Writer) error
-	var err error
-	switch form {
-	case "onnx":
-		write, err = c.convertModel(path, &report)
-	case "faiss":
-		write, err = c.convertCodes(ctx, path, &report)
-	default:
-		return cli.Usage("bad-flag-value", "--to %s: choose onnx or faiss", form)
+	e, err := hashgrove.NewExport(ctx, path, hashgrove.ExportOptions{Form: form, Prefix: c.prefix, NoIDs: c.noIDs})
+	if hashgrove.HasCode(err, "not-integer-ids") {
+		return fmt.Errorf("%w: use --no-ids, and keep the ids elsewhere in the same order", err)
 	}
 	if err != nil {
-		return err
+		return optionUsage(err)
 	}
+	c.warn(e.Warnings)
 	if c.output == "-" {
-		return write(c.raw)
+		return e.Write(c.raw)
 	}
-	if err := section.WriteFile(c.output, write); err != nil {
+	if err := e.WriteFile(c.output); err != nil {
 		return err
 	}
+	report := convertReport{path, c.output, form, e.Bits, e.DetailBits, e.Codes, e.Fingerprint, 0}
 	if info, err := os.Stat(c.output); err == nil {
 		report.Bytes = info.Size()
 	}
 	return c.printLine(report, "%s: %s of %d bits, fingerprint %s, %s",
 		c.output, form, report.Bits, report.Fingerprint, cli.Size(report.Bytes))
-}
-
-// convertModel returns a function that writes a model as a graph.
-func (c *convertCommand) convertModel(path string, report *convertReport) (func(io.Writer) error, error) {
-	m, err := c.readPrefix(path, c.prefix)
-	if err != nil {
-		return nil, err
-	}
-	report.Bits, report.Detail, report.Fingerprint = m.Encoder.Bits(), m.DetailBits(), m.Fingerprint().String()
-	return func(w io.Writer) error {
-		err := foreign.WriteONNX(w, m)
-		if errors.Is(err, foreign.ErrEncoder) {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		return err
-	}, nil
-}
-
-// convertCodes writes the codes of a code file or an index.
-func (c *convertCommand) convertCodes(
-	ctx context.Context, path string, report *convertReport,
-) (func(io.Writer) error, error) {
-	var codes hamming.Codes
-	var names []string
-	var print hamming.Fingerprint
-	if f, err := hamming.ReadFile(path); err == nil {
-		codes, names, print = f.Codes, f.IDs, f.Fingerprint
-	} else if !errors.Is(err, hamming.ErrKind) {
-		return nil, err
-	} else if codes, names, print, err = c.indexCodes(ctx, path); err != nil {
-		return nil, err
-	}
-	codes, err := c.comparable(path, codes, print.Detail(codes.Bits))
-	if err != nil {
-		return nil, err
-	}
-	report.Bits, report.Codes, report.Fingerprint = codes.Bits, codes.Len(), print.String()
-	if c.noIDs {
-		names = nil
-	}
-	ids, err := integerIDs(names)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: use --no-ids, and keep the ids elsewhere in the same order", path, err)
-	}
-	return func(w io.Writer) error { return foreign.WriteFAISS(w, codes, ids) }, nil
-}
-
-// comparable returns codes whose bits all count the same.
-func (c *convertCommand) comparable(path string, codes hamming.Codes, detail int) (hamming.Codes, error) {
-	class := codes.Bits - detail
-	switch {
-	case c.prefix < 0 || c.prefix > codes.Bits:
-		return codes, cli.Usage("bad-flag-value", "--prefix %d: the codes have %d bits", c.prefix, codes.Bits)
-	case c.prefix > 0 && c.prefix <= class:
-		return codes.Prefix(c.prefix), nil
-	case detail > 0:
-		return codes, cli.Usage("detail", "%s: the last %d of %d bits are detail, and FAISS would count them like the "+
-			"others: --prefix %d exports those of the class alone", path, detail, codes.Bits, class)
-	}
-	return codes, nil
-}
-
-// indexCodes reads the codes of an index, ordered by id.
-func (c *convertCommand) indexCodes(
-	ctx context.Context, path string,
-) (hamming.Codes, []string, hamming.Fingerprint, error) {
-	s, err := c.openAll(ctx, path, index.Config{Tables: -1})
-	if err != nil {
-		return hamming.Codes{}, nil, hamming.Fingerprint{}, err
-	}
-	x := s.Snapshot()
-	hits, err := x.Matches(index.Filter{})
-	if err != nil {
-		return hamming.Codes{}, nil, hamming.Fingerprint{}, err
-	}
-	codes, names := hamming.NewCodes(len(hits), x.Bits()), make([]string, len(hits))
-	for i, h := range hits {
-		copy(codes.Row(i), x.Item(h).Code)
-		names[i] = h.ID.String()
-	}
-	return codes, names, x.Fingerprint(), nil
-}
-
-// integerIDs parses ids as integers.
-func integerIDs(names []string) ([]int64, error) {
-	if names == nil {
-		return nil, nil
-	}
-	ids := make([]int64, len(names))
-	for i, name := range names {
-		id, err := index.ParseID(name)
-		if err != nil {
-			return nil, err
-		}
-		n, ok := id.Integer()
-		if !ok {
-			return nil, fmt.Errorf("the id %.80q is not a whole number", name)
-		}
-		ids[i] = n
-	}
-	return ids, nil
 }

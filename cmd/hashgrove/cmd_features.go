@@ -7,9 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/picture/feature"
 )
 
 type featuresCommand struct {
@@ -39,7 +38,7 @@ and its model takes pictures.`,
 	f.StringVarP(&c.output, "output", "o", "", "the NumPy `FILE` to write")
 	c.file.Bind(f)
 	f.StringVar(&c.kind, "kind", "", "`KIND` of features: gist320, gist512 or pixels")
-	f.StringVar(&c.typ, "type", string(dataset.Float32), "`TYPE` of the values: float32, float16 or, for pixels, uint8")
+	f.StringVar(&c.typ, "type", "float32", "`TYPE` of the values: float32, float16 or, for pixels, uint8")
 	cli.Group(f, "Output")
 	c.data.bindFiles(f, "Data")
 	c.data.bindPictures(f)
@@ -61,43 +60,25 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 		return cli.Usagef("features needs --kind gist320, gist512 or pixels, and -o OUT.npy, the file to write")
 	}
 	c.file.FileOnly = true
-	if err := c.file.Check(dataset.NpyFiles(c.output), c.data.inputs(args)); err != nil {
+	if err := c.file.Check(hashgrove.FeatureFiles(c.output), c.data.inputs(args)); err != nil {
 		return err
 	}
-	set, err := c.data.open(args, nil)
-	if err != nil {
-		return err
-	}
-	pictures, ok := set.AsPictures()
-	if !ok {
-		return fmt.Errorf("%s: rows of %d values are not known to be pictures; features reads folders, tars, "+
-			"CIFAR and IDX files", args[0], set.Dim())
-	}
-	e, err := feature.Named(c.kind, pictures.Preparation().Shape)
-	if err != nil {
-		return cli.Usagef("--kind: %v", err)
-	}
-	src, err := feature.Vectors(e, pictures, c.threads)
+	data, err := c.data.rows(args)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	p := c.startProgress("extracting", max(set.Rows(), 0))
-	defer p.End()
-	wrote, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.Tick)
+	show, end := c.steps()
+	wrote, err := data.WriteFeatures(ctx, c.output, hashgrove.FeatureOptions{
+		Kind: c.kind, Type: c.typ, Pictures: hashgrove.PictureOptions{Size: c.data.Size}, Threads: c.threads, Progress: show,
+	})
+	end()
 	if err != nil {
-		return err
+		return optionUsage(err)
 	}
 	r := featuresReport{
-		Output: c.output, Kind: c.kind, Rows: wrote.Rows, Dims: e.Dim(), Seconds: time.Since(began).Seconds(),
-	}
-	for _, path := range []string{wrote.Labels, wrote.Tags, wrote.IDs} {
-		if path != "" {
-			r.Beside = append(r.Beside, path)
-		}
-	}
-	if bad, first := set.Bad(); bad > 0 {
-		c.note("dropped %d bad pictures, the first: %v", bad, first[0])
+		Output: c.output, Kind: c.kind, Rows: wrote.Rows, Dims: wrote.Dim, Seconds: time.Since(began).Seconds(),
+		Beside: wrote.Beside,
 	}
 	return c.printResult(r, func() {
 		fmt.Fprintf(c.out, "%s: %d vectors of %d dimensions (%s) in %.1f s\n", r.Output, r.Rows, r.Dims, r.Kind, r.Seconds)

@@ -17,12 +17,6 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/fasthash"
-	"hashgrove/internal/gpu"
-	"hashgrove/internal/message"
-	"hashgrove/internal/model/inside"
-	"hashgrove/internal/picture"
 )
 
 // trainCommand holds the flags of train.
@@ -127,7 +121,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 
 // bindDevice adds the flag for where trees are grown.
 func bindDevice(f *pflag.FlagSet, device *string) {
-	f.StringVar(device, "device", gpu.Auto, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and "+
+	f.StringVar(device, "device", hashgrove.Defaults().Device, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and "+
 		"much to do; the model is the same, byte for byte")
 }
 
@@ -141,18 +135,16 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	if err := c.checkOutput(args); err != nil {
 		return err
 	}
-	set, err := c.open(args)
+	data, err := c.data.rows(args)
 	if err != nil {
 		return err
 	}
-	columns := columnsOf(set)
-	c.noteColumns(columns, set.Dim())
 	show, end := c.showTraining()
 	c.options.Progress = show
 	if limit := c.options.Memory; limit > 0 {
 		debug.SetMemoryLimit(limit - limit/10)
 	}
-	made, err := hashgrove.Train(ctx, inside.NewData(set).(*hashgrove.Data).WithPairsFile(c.pairs), c.options)
+	made, err := hashgrove.Train(ctx, data.WithPairsFile(c.pairs), c.options)
 	end()
 	if err == nil {
 		err = made.Save(c.output)
@@ -160,22 +152,7 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return c.explain(err)
 	}
-	return c.print(made, columns)
-}
-
-// open opens the data. If a model is to grow, it selects that model's columns and picture preparation.
-func (c *trainCommand) open(args []string) (*dataset.Set, error) {
-	var as *picture.Preparation
-	if c.options.Grow != nil {
-		m := inside.Model(c.options.Grow)
-		if c.data.Missing && !m.TakesMissing() {
-			return nil, cli.Usage("missing-values",
-				"--missing: the model to grow does not accept missing values; train a new one")
-		}
-		c.data.asModel(m)
-		as = m.Pictures
-	}
-	return c.data.open(args, as)
+	return c.print(made)
 }
 
 // check validates the command line before anything is read, and completes the options.
@@ -187,7 +164,7 @@ func (c *trainCommand) check() (err error) {
 	if c.data, err = c.data.forSimilarity(); err != nil {
 		return err
 	}
-	o.Seed, o.Threads = c.seed, c.threads
+	o.Seed, o.Threads, o.Pictures.Size = c.seed, c.threads, c.data.Size
 	switch o.Validation = c.validation; {
 	case c.validation < 0:
 		return cli.Usage("bad-flag-value", "--validation %v: give a share from 0, for none, to below 1", c.validation)
@@ -222,7 +199,7 @@ func usage(err error) error {
 // optionUsage turns an error about an option into a usage error that names the flag.
 func optionUsage(err error) error {
 	if e, ok := errors.AsType[*hashgrove.OptionError](err); ok {
-		return cli.Usage(message.Code(e.Code), "%s", e.Flags())
+		return cli.Usage(e.Code, "%s", e.Flags())
 	}
 	return err
 }
@@ -246,15 +223,15 @@ func (c *trainCommand) explain(err error) error {
 		return cli.WithAdvice(err, "finished bits are saved; run the same command with --resume to continue")
 	case errors.Is(err, syscall.ENOSPC) && resumable:
 		return fmt.Errorf("%w; finished bits are saved: free some space and continue with --resume", err)
-	case errors.Is(err, fasthash.ErrCheckpoint):
+	case hashgrove.HasCode(err, "unfinished-training"):
 		return fmt.Errorf("%w; continue it with --resume or discard it with --set restart=true", err)
-	case errors.Is(err, fasthash.ErrOtherBits):
+	case hashgrove.HasCode(err, "other-bits"):
 		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --set restart=true to discard the checkpoint", err)
-	case message.Is(err, "not-enough-memory"):
+	case hashgrove.HasCode(err, "not-enough-memory"):
 		return fmt.Errorf("%w: raise --memory, now %s", err, c.memory)
-	case errors.Is(err, fasthash.ErrNeedsMemory) && message.Is(err, "linear-columns"):
+	case hashgrove.HasCode(err, "needs-memory") && hashgrove.HasCode(err, "linear-columns"):
 		return fmt.Errorf("%w: raise --memory, or use --set linear_columns=off", err)
-	case errors.Is(err, fasthash.ErrNeedsMemory):
+	case hashgrove.HasCode(err, "needs-memory"):
 		return fmt.Errorf("%w: raise --memory, or drop that option", err)
 	}
 	return err
@@ -309,6 +286,8 @@ func (a *app) showTraining() (show func(hashgrove.Progress), end func()) {
 		case now.Rows > 0:
 			p.Task("reading", 0, 0)
 			p.Tick(now.Rows)
+		case now.Columns != nil:
+			a.noteColumns(*now.Columns, now.Dim)
 		case n == nil:
 			p.Task("bit", now.Bits, now.Bit)
 			p.Step(now.Bit, fmt.Sprintf("objective %.4f  error %.4f", now.Learned.Objective, now.Learned.TrainError))

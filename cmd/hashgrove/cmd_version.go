@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove"
-	"hashgrove/internal/par"
+	"hashgrove/internal/cli"
 )
 
 // build names the build, such as 0.1.0-rc.1; make release sets it at link time.
@@ -21,7 +21,7 @@ func (a *app) version() *cobra.Command {
 		Example: `  hashgrove version`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			features := par.CPUFeatures()
+			features := cli.CPUFeatures()
 			platform := runtime.GOOS + "/" + runtime.GOARCH
 			built := cmp.Or(build, hashgrove.Version)
 			name := hashgrove.Version

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -99,9 +98,13 @@ func (d dataFlags) rows(paths []string) (*hashgrove.Data, error) {
 	if _, err := d.forSimilarity(); err != nil {
 		return nil, err
 	}
-	return hashgrove.OpenFiles(hashgrove.Files{
+	data, err := hashgrove.OpenFiles(hashgrove.Files{
 		Paths: paths, Format: d.Format, Labels: d.LabelsFile, IDs: d.IDsFile, SkipBad: d.SkipBad,
 	}, hashgrove.Columns{Vector: d.Vector, Label: d.Label, Tags: d.Tags, ID: d.ID})
+	if err == nil && d.Missing {
+		data = data.WithMissing()
+	}
+	return data, err
 }
 
 func (d dataFlags) threads() int {
@@ -207,68 +210,19 @@ func (d dataFlags) forSimilarity() (dataFlags, error) {
 // asModel reads the columns, by name, that the model was trained on.
 func (d *dataFlags) asModel(m *model.Model) { d.Follow(m.Schema(), d.similar) }
 
-// learnedColumns formats the columns stored in a model, or returns "".
-func learnedColumns(f *model.Info) string {
-	text := cmp.Or(f.Vector, message.Runs(f.Features))
-	for _, c := range [][2]string{{"label", f.Label}, {"tags", f.Tags}} {
-		if c[1] != "" && text != "" {
-			text += fmt.Sprintf("; %s: %s", c[0], c[1])
-		}
-	}
-	return text
-}
-
-// columnReport says which columns form the vector, for inspect and train with --json.
-type columnReport struct {
-	Vector []string `json:"vector_columns,omitempty"`
-	Label  string   `json:"label_column,omitempty"`
-	Tags   string   `json:"tags_column,omitempty"`
-	ID     string   `json:"id_column,omitempty"`
-	Unused []string `json:"unused_columns,omitempty"`
-}
-
-func columnsOf(set *dataset.Set) columnReport {
-	c := set.Columns()
-	return columnReport{c.Vector, c.Label, c.Tags, c.ID, c.Unused}
-}
-
 // vectorText formats the columns of the vector.
-func (r columnReport) vectorText(dims int) string {
-	if len(r.Vector) == 1 && dims > 1 {
-		return fmt.Sprintf("%s (lists of %d numbers)", r.Vector[0], dims)
+func vectorText(c hashgrove.UsedColumns, dim int) string {
+	if len(c.Vector) == 1 && dim > 1 {
+		return fmt.Sprintf("%s (lists of %d numbers)", c.Vector[0], dim)
 	}
-	return fmt.Sprintf("%s (%s)", message.Runs(r.Vector), message.Count(len(r.Vector), "column", "columns"))
+	return fmt.Sprintf("%s (%s)", cli.Runs(c.Vector), cli.Count(len(c.Vector), "column", "columns"))
 }
 
 // noteColumns says which columns are used for training.
-func (a *app) noteColumns(r columnReport, dims int) {
-	if len(r.Vector) == 0 {
-		return
-	}
-	text := "vector: " + r.vectorText(dims)
-	if len(r.Unused) > 0 {
-		text += "; not used: " + message.Runs(r.Unused)
+func (a *app) noteColumns(c hashgrove.UsedColumns, dim int) {
+	text := "vector: " + vectorText(c, dim)
+	if len(c.Unused) > 0 {
+		text += "; not used: " + cli.Runs(c.Unused)
 	}
 	a.note("%s", cli.Printable(text))
-}
-
-// openLike opens data with the same columns, by name, as other, which may be nil.
-func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Preparation) (*dataset.Set, error) {
-	if other != nil {
-		d.Size = 0
-	}
-	if other == nil || len(other.Names()) == 0 {
-		return d.open(paths, as)
-	}
-	c := other.Columns()
-	d.Vector = "" // it selected columns in the other data
-	d.Known = &c
-	set, err := d.open(paths, as)
-	if err != nil || len(set.Names()) == 0 || slices.Equal(set.Names(), other.Names()) {
-		return set, err
-	}
-	have := set.Names()
-	missing := slices.DeleteFunc(slices.Clone(other.Names()), func(s string) bool { return slices.Contains(have, s) })
-	return nil, message.New("columns-mismatch", "%s: its columns differ from those of %s; missing: %s",
-		paths[0], other.Files()[0], cmp.Or(message.Runs(missing), "none, but there are extra ones"))
 }

@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/dataset/fashion"
-	"hashgrove/internal/method"
+	"hashgrove/internal/compare"
 	"hashgrove/server"
 )
 
@@ -31,13 +30,15 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 	}
 	c.note("first start: training on 6,000 pictures of clothes, which takes less than a minute; "+
 		"pictures and model are kept in %s", folder)
-	for _, name := range fashion.Files {
-		if err := os.WriteFile(in(name), fashion.File(name), 0o666); err != nil {
-			return o, err
-		}
+	if err := compare.WriteClothes(folder); err != nil {
+		return o, err
+	}
+	clothes, err := compare.Clothes(ctx)
+	if err != nil {
+		return o, err
 	}
 	// The glob finds the new pictures first.
-	learned, added := fashion.Train().Labels(), fashion.Query().Labels()
+	learned, added := clothes.Base.Classes(), clothes.Queries.Classes()
 	var attributes strings.Builder
 	attributes.WriteString("part\n")
 	attributes.WriteString(strings.Repeat("new\n", len(added)) + strings.Repeat("learned\n", len(learned)))
@@ -54,7 +55,7 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 	for _, args := range [][]string{
 		{
 			"train", in("train-images-idx3-ubyte.gz"), "--labels", in("learned.txt"), "--effort", "quick",
-			"--detail-bits", strconv.Itoa(method.UsualDetail), "-o", model, "--force",
+			"--detail-bits", strconv.Itoa(compare.UsualDetail), "-o", model, "--force",
 		},
 		{
 			"index", "build", pictures, "-m", model, "--labels", in("all.txt"), "--attributes", in("parts.csv"),

@@ -5,8 +5,8 @@ package main
 import (
 	"github.com/spf13/pflag"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/gpu"
 	"hashgrove/server"
 	"hashgrove/server/workshop"
 )
@@ -27,7 +27,7 @@ func (c *serveCommand) mountWorkshop(s *server.Server) (stop func() error, err e
 	if c.tryLimit < 1 {
 		return nil, cli.Usagef("--try-limit %d: give 1 or more bytes, or --no-train", c.tryLimit)
 	}
-	if err := gpu.Check(c.device); err != nil {
+	if err := (hashgrove.Options{Device: c.device}).Check(); err != nil {
 		return nil, usage(err)
 	}
 	w := workshop.New(s, workshop.Options{MaxBytes: c.tryLimit, Threads: c.threads, Device: c.device})

@@ -23,9 +23,15 @@ func UsageError(err error) error { return usageError{err} }
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Usage formats an error about the command line and gives it a code.
-func Usage(code message.Code, format string, args ...any) error {
-	return usageError{message.New(code, format, args...)}
+func Usage(code, format string, args ...any) error { return usageError{Errorf(code, format, args...)} }
+
+// Errorf formats an error and gives it a code.
+func Errorf(code, format string, args ...any) error {
+	return message.New(message.Code(code), format, args...)
 }
+
+// Plain rephrases an error in plain words.
+func Plain(err error) error { return message.Error(err) }
 
 // adviceError carries a sentence on how to continue.
 type adviceError struct {

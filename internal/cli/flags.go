@@ -62,7 +62,7 @@ func FlagError(err error, flags *pflag.FlagSet) error {
 		return Usage("no-such-flag", "there is no flag --%s%s", e.GetSpecifiedName(), similarFlag(e.GetSpecifiedName(), flags))
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		code := message.Code("bad-flag-value")
+		code := "bad-flag-value"
 		if errors.Is(err, strconv.ErrRange) {
 			code = "out-of-range"
 		}

@@ -3,22 +3,27 @@ package cli
 import (
 	"strconv"
 	"strings"
-	"unicode"
 
 	"hashgrove/internal/message"
 )
+
+// Count formats a number of things, with the noun in singular or plural.
+func Count(n int, one, more string) string { return message.Count(n, one, more) }
+
+// List joins the first twenty names for use in a sentence.
+func List(names []string) string { return message.List(names) }
+
+// Runs joins names for use in a sentence and shortens consecutive numbered names to e0..e767.
+func Runs(names []string) string { return message.Runs(names) }
+
+// Bits says how many bits a code has.
+func Bits(class, detail int) string { return message.Bits(class, detail) }
 
 // Size formats a number of bytes.
 func Size[N int | int64](bytes N) string { return message.Size(int64(bytes)) }
 
 // Printable escapes control characters in a stored text.
-func Printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
-		return s
-	}
-	quoted := strconv.Quote(s)
-	return quoted[1 : len(quoted)-1]
-}
+func Printable(s string) string { return message.Printable(s) }
 
 // Ranges formats ascending numbers as 0-5 7 9-12.
 func Ranges(list []int) string {

@@ -49,6 +49,12 @@ type Options struct {
 	Each func(method string, bits int, m *model.Model)
 }
 
+// Metric and Ranking are those of package eval.
+type (
+	Metric  = eval.Metric
+	Ranking = eval.Ranking
+)
+
 // NoNeighbours skips the search for float neighbours.
 const NoNeighbours eval.Metric = "none"
 

@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"io"
 	"strings"
 	"time"
 
 	"hashgrove/internal/compare/report"
+	"hashgrove/internal/par"
 )
 
 // Page holds what only the caller knows about a report.
@@ -14,6 +16,18 @@ type Page struct {
 	Machine string
 	Command string
 }
+
+// WriteFile writes the comparison to a page of HTML, with plots. Command is what made it.
+func (r *Result) WriteFile(path, title, command string) error {
+	return report.WriteFile(path, r.Report(pageOf(title, command)))
+}
+
+// Write is like WriteFile.
+func (r *Result) Write(w io.Writer, title, command string) error {
+	return report.Write(w, r.Report(pageOf(title, command)))
+}
+
+func pageOf(title, command string) Page { return Page{title, time.Now(), par.Description(), command} }
 
 // Report returns the comparison as a report page.
 func (r *Result) Report(page Page) report.Data {

@@ -1,7 +1,6 @@
 package fasthash
 
 import (
-	"errors"
 	"slices"
 
 	"hashgrove/internal/fasthash/boost"
@@ -97,7 +96,7 @@ func (t Options) sideBytes(d *supervision.Data) int64 {
 }
 
 // ErrNeedsMemory reports options that do not allow training on more rows than memory.
-var ErrNeedsMemory = errors.New("it needs all rows in memory")
+var ErrNeedsMemory = message.New("needs-memory", "it needs all rows in memory")
 
 // checkMemory reports options, all filled in, that need everything that grows with the rows in memory.
 func (t *training) checkMemory(d *supervision.Data) error {

@@ -52,11 +52,11 @@ type Report struct {
 }
 
 // ErrCheckpoint is returned if a checkpoint exists and neither Resume nor Restart was asked for.
-var ErrCheckpoint = errors.New("an unfinished training is in the way")
+var ErrCheckpoint = message.New("unfinished-training", "an unfinished training is in the way")
 
 // ErrOtherBits is returned if a checkpoint differs from the request only in the number of bits.
-var ErrOtherBits = errors.New("the checkpoint is of another training (other bits): finish that one and let its model " +
-	"grow, or restart")
+var ErrOtherBits = message.New("other-bits", "the checkpoint is of another training (other bits): finish that one and "+
+	"let its model grow, or restart")
 
 // Train learns a model from the data. If ctx ends, the checkpoint holds every finished bit, and a later run can resume.
 func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {

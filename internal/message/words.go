@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // Open opens a file for reading.
@@ -138,6 +139,15 @@ func follows(a, b string) bool {
 	n, err1 := strconv.Atoi(a[len(stem):])
 	m, err2 := strconv.Atoi(rest)
 	return err1 == nil && err2 == nil && m == n+1
+}
+
+// Printable escapes control characters in a stored text.
+func Printable(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return s
+	}
+	quoted := strconv.Quote(s)
+	return quoted[1 : len(quoted)-1]
 }
 
 // EditDistance returns the number of insertions, deletions, substitutions and swaps of neighbours that turn a into b.

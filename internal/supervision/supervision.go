@@ -2,7 +2,6 @@ package supervision
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -44,7 +43,7 @@ func (s *Supervision) Kind() string {
 }
 
 // ErrNone is returned for data without supervision.
-var ErrNone = errors.New("no labels, tags or pairs: nothing says which rows are similar")
+var ErrNone = message.New("no-supervision", "no labels, tags or pairs: nothing says which rows are similar")
 
 // Affinity returns Y for the given number of rows.
 func (s *Supervision) Affinity(rows int) (affinity.Matrix, error) {

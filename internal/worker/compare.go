@@ -3,14 +3,11 @@ package worker
 import (
 	"bytes"
 	"cmp"
-	"time"
 
 	"hashgrove"
 	"hashgrove/internal/compare"
-	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/method"
-	"hashgrove/internal/par"
 )
 
 // compareParams say what to compare; names are the flags of the command with underscores, and so are defaults.
@@ -89,9 +86,7 @@ func (c *call) compare() (any, []Array, error) {
 		return nil, nil, err
 	}
 	var html bytes.Buffer
-	if err := report.Write(&html, r.Report(compare.Page{
-		Title: "Comparison on " + p.Title, Date: time.Now(), Machine: par.Description(), Command: "hashgrove.compare",
-	})); err != nil {
+	if err := r.Write(&html, "Comparison on "+p.Title, "hashgrove.compare"); err != nil {
 		return nil, nil, err
 	}
 	head, rows := r.Table()

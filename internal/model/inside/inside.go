@@ -3,6 +3,7 @@
 package inside
 
 import (
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
@@ -13,6 +14,9 @@ var (
 
 	// NewModel returns a *hashgrove.Model.
 	NewModel func(m *model.Model) any
+
+	// Spec returns the files of a *hashgrove.Data; no paths if its rows are not in files.
+	Spec func(d any) dataset.Spec
 
 	// NewData returns a *hashgrove.Data with the rows of a source.
 	NewData func(rows vectors.Source) any
