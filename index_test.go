@@ -313,3 +313,45 @@ func TestOpenTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestDuplicates: those of an index in memory are those of its file, and there are none of a closed index.
+func TestDuplicates(t *testing.T) {
+	codes := []Code{{1, 2}, {1, 3}, {255, 0}, {1, 2}}
+	ix, err := NewIndex(t.Context(), nil, Codes(codes).WithIDs([]string{"a", "b", "c", "d"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.hgi")
+	if err := ix.Save(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	o := DuplicateOptions{Radius: 1}
+	here, err := ix.Duplicates(t.Context(), o)
+	there, err2 := FindDuplicates(t.Context(), path, o)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	want := []Duplicate{{A: "a", B: "b", Distance: 1}, {A: "a", B: "d"}, {A: "b", B: "d", Distance: 1}}
+	for _, d := range []*Duplicates{here, there} {
+		var got []Duplicate
+		for p, err := range d.AllPairs(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, p)
+		}
+		if d.Pairs != 3 || !slices.Equal(got, want) {
+			t.Errorf("%d pairs: %v", d.Pairs, got)
+		}
+	}
+	o.Groups = true
+	if d, err := ix.Duplicates(t.Context(), o); err != nil || d.Groups != 1 || d.Items != 3 {
+		t.Errorf("groups: %+v, %v", d, err)
+	}
+	if _, err := ix.Duplicates(t.Context(), DuplicateOptions{Radius: -1}); !errors.Is(err, api.ErrInvalid) {
+		t.Errorf("a negative radius: %v", err)
+	}
+	if _, err := ix.Duplicates(t.Context(), DuplicateOptions{Radius: 1, Most: 2}); !errors.Is(err, api.ErrTooLarge) {
+		t.Errorf("too many pairs: %v", err)
+	}
+}

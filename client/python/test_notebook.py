@@ -380,6 +380,28 @@ class Codes(Case):
                     ix.model
         with Index(path=path) as ix:
             self.assertEqual(len(ix), 59)
+
+    def test_duplicates(self):
+        codes = np.random.default_rng(2).integers(0, 2, (60, 24), dtype=np.uint8)
+        codes[30:] = codes[:30]
+        codes[31, 3] ^= 1
+        packed = np.packbits(codes, axis=1)
+        with Index(bits=24) as ix:
+            ix.add(range(60), codes=packed)
+            want = [(i, k, int(d)) for i in range(60) for k in range(i + 1, 60) if (d := (codes[i] != codes[k]).sum()) <= 5]
+            found = ix.duplicates(5)
+            self.assertEqual(list(zip(found.a.tolist(), found.b.tolist(), found.distances.tolist())), want)
+            self.assertEqual(ix.duplicates(0, groups=True), [[i, i + 30] for i in range(30) if i != 1])
+            with self.assertRaisesRegex(hashgrove.TooLarge, f"{len(want)} pairs"):
+                ix.duplicates(5, most=1)
+            with self.assertRaises(hashgrove.Invalid):
+                ix.duplicates(-1)
+        with Index(bits=24) as ix:
+            ix.add(["a", "b", 7], codes=packed[[0, 30, 1]])
+            self.assertEqual([x.tolist() for x in ix.duplicates(0)], [["a"], ["b"], [0]])
+            self.assertEqual(len(ix.duplicates(0, groups=True)), 1)
+
+    def test_refusals(self):
         for arguments in ({"bits": 7}, {"bits": 4097}, {"bits": 24, "model": self.hasher}, {}):
             with self.assertRaises(hashgrove.Invalid):
                 Index(**arguments)

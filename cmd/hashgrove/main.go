@@ -125,7 +125,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	})
 	cli.AddVerbs(root, "Start here", a.demo(), a.inspect())
 	cli.AddVerbs(root, "Learn and measure", a.train(), a.encode(), a.eval(), a.compare(), a.features())
-	cli.AddVerbs(root, "Search", a.index(), a.search(), a.serve(), a.push(), a.pull())
+	cli.AddVerbs(root, "Search", a.index(), a.search(), a.duplicates(), a.serve(), a.push(), a.pull())
 	const files = "Files and help"
 	cli.AddVerbs(root, files, a.info(), a.verify(), a.export(), a.version())
 	root.SetHelpCommandGroupID(files)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	"hashgrove"
 	"hashgrove/api"
@@ -96,6 +98,66 @@ func (c *call) saveIndex() (any, []Array, error) {
 		err = web.Save(c.ctx, p.Name, p.Path)
 	}
 	return nil, nil, search.Coded(err)
+}
+
+// duplicates finds near-duplicates among the items of an index. The array has a row for each pair, two places in the list
+// of ids and a distance, or for each item of a group, the group and a place in the list.
+func (c *call) duplicates() (any, []Array, error) {
+	var p struct {
+		Name   string `json:"name"`
+		Radius int    `json:"radius"`
+		Groups bool   `json:"groups,omitempty"`
+		Most   int    `json:"most,omitempty"`
+	}
+	if err := c.read(&p); err != nil {
+		return nil, nil, err
+	}
+	web, err := c.service()
+	if err != nil {
+		return nil, nil, err
+	}
+	folder, err := os.MkdirTemp("", "hashgrove-duplicates-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "index")
+	if err := web.Save(c.ctx, p.Name, path); err != nil {
+		return nil, nil, search.Coded(err)
+	}
+	d, err := hashgrove.FindDuplicates(c.ctx, path, hashgrove.DuplicateOptions{
+		Radius: p.Radius, Groups: p.Groups, Most: p.Most, Threads: c.threads,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, places := []api.ID{}, map[api.ID]int32{}
+	place := func(id api.ID) int32 {
+		n, ok := places[id]
+		if !ok {
+			n = int32(len(ids))
+			ids, places[id] = append(ids, id), n
+		}
+		return n
+	}
+	rows, columns := []int32{}, 3
+	for pair, err := range d.AllPairs(c.ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		rows = append(rows, place(pair.A), place(pair.B), int32(pair.Distance))
+	}
+	if p.Groups {
+		columns = 2
+	}
+	group := int32(0)
+	for members := range d.AllGroups() {
+		for _, id := range members {
+			rows = append(rows, group, place(id))
+		}
+		group++
+	}
+	return map[string]any{"ids": ids}, []Array{{Type: Int32, Shape: []int{len(rows) / columns, columns}, int32s: rows}}, nil
 }
 
 // setVectors keeps the vectors of items, which are the array, so that searches can rerank and explain.

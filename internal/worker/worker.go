@@ -123,7 +123,8 @@ func operations() map[string]operation {
 	return map[string]operation{
 		"hello": (*call).hello, "load": (*call).load, "train": (*call).train, "encode": (*call).encode,
 		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
-		"index": (*call).openIndex, "vectors": (*call).setVectors, "save": (*call).saveIndex, "http": (*call).http,
+		"index": (*call).openIndex, "vectors": (*call).setVectors, "save": (*call).saveIndex, "duplicates": (*call).duplicates,
+		"http": (*call).http,
 	}
 }
 

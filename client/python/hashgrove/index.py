@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,16 @@ from .model import Model
 from .service import Client, Collection, Error, Invalid, _id
 from .worker import Worker, WorkerDied
 
-__all__ = ["Index"]
+__all__ = ["Index", "Duplicates"]
 
 _name = "index"  # of the collection in the process
+
+
+class Duplicates(NamedTuple):
+    """Pairs of items: the ids of both, the lesser one in a, and in how many bits their codes differ."""
+    a: np.ndarray
+    b: np.ndarray
+    distances: np.ndarray
 
 
 class _Here(Client):
@@ -147,6 +154,20 @@ class Index(Collection):
             raise Invalid(f"{len(ids)} ids for {x.shape[0]} vectors")
         self.client.call("vectors", {"name": _name, "ids": ids}, [x])
 
+    def duplicates(self, radius: int, *, groups: bool = False, most: int | None = None) -> Any:
+        """All pairs of items whose codes differ in at most radius bits, exactly: arrays a, b and distances, in order of ids.
+        With groups, the groups that such pairs connect: a list of lists of ids. More pairs than most, 100 million if it is
+        None, are counted and refused."""
+        params = {"name": _name, "radius": int(radius), "groups": bool(groups), **({} if most is None else {"most": int(most)})}
+        head, (rows,) = self.client.call("duplicates", params)
+        if not groups:
+            ids = np.array(head["ids"] if all(isinstance(i, int) for i in head["ids"]) else _objects(head["ids"]))
+            return Duplicates(ids[rows[:, 0]], ids[rows[:, 1]], rows[:, 2])
+        found: list = [[] for _ in range(rows[-1, 0] + 1)] if len(rows) else []
+        for group, place in rows.tolist():
+            found[group].append(head["ids"][place])
+        return found
+
     def save(self, path: Any) -> None:
         """Write the items and the model to a new index file, for the command, a service or hashgrove.load."""
         self.client.call("save", {"name": _name, "path": os.path.abspath(os.fspath(path))})
@@ -169,6 +190,13 @@ class Index(Collection):
         head = html.escape(repr(self).partition(", Model(")[0].rstrip(")") + ")")
         shown = self.client.model is not None and self.client.close.alive
         return f"<div>{head}</div>" + (self.client.model._repr_html_() if shown else "")
+
+
+def _objects(ids: list) -> np.ndarray:
+    """Ids of which not all are numbers."""
+    a = np.empty(len(ids), dtype=object)
+    a[:] = ids
+    return a
 
 
 def _model(m: Any) -> Model:

@@ -26,7 +26,7 @@ from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 
-from .service import Busy, Conflict, Error, Invalid, NotFound
+from .service import Busy, Conflict, Error, Invalid, NotFound, TooLarge
 
 __all__ = ["Worker", "WorkerDied", "program"]
 
@@ -461,7 +461,8 @@ def _check(hello: dict) -> None:
 def _refusal(e: dict) -> Error:
     """The exception for an error of the worker."""
     code, message = e["code"], e["message"]
-    kinds = {"not_found": NotFound, "exists": Conflict, "other_model": Conflict, "locked": Busy, "internal": Error}
+    kinds = {"not_found": NotFound, "exists": Conflict, "other_model": Conflict, "locked": Busy, "internal": Error,
+             "too_large": TooLarge}
     return kinds.get(code, Invalid)(message, code=code, field=e.get("field", ""))
 
 
