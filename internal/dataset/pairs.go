@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -213,62 +212,54 @@ func verdictName(y int8) string {
 }
 
 // pairFields returns a function that reads the three fields of the next line, and its number. The first line shows the
-// form of the file.
+// form of the file; it may be a header, which the caller knows.
 func pairFields(in *input) (func() (field [3]string, line int, err error), error) {
-	in.skipMark()
 	head, err := in.head()
 	if err != nil {
 		return nil, err
 	}
-	head = bytes.TrimLeft(head, " \t\r\n")
-	first, _, _ := bytes.Cut(head, []byte("\n"))
-	t := &table{in: in, comma: ','}
+	format := "csv"
+	first, _, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n"), []byte("\n"))
 	if bytes.IndexByte(first, '\t') >= 0 {
-		t.comma = '\t'
+		format = "tsv"
 	}
 	if bytes.HasPrefix(first, []byte("{")) {
-		return func() (field [3]string, line int, err error) {
-			text, err := in.text()
-			if err != nil {
-				return field, 0, err
-			}
-			if field, err = splitJSON(text); err != nil {
-				err = fmt.Errorf("%s: line %d: %w", in.path, in.lines, err)
-			}
-			return field, in.lines, err
-		}, nil
+		format = "jsonl"
 	}
+	t, err := openRecords(in, format, true)
+	if message.Is(err, "no-rows") {
+		return func() (field [3]string, line int, err error) { return field, 0, io.EOF }, nil
+	} else if err != nil {
+		return nil, err
+	}
+	names := []string{"a", "b", "y"} // the keys of an object
+	if !t.open {
+		if names = t.names(); len(names) != 3 {
+			return nil, t.bad("", message.New("wrong-count", "%s instead of 3: two rows and similar, dissimilar or unknown",
+				fieldNoun.count(len(names))))
+		}
+	}
+	for j, name := range names {
+		t.take(name, j)
+	}
+	begun := t.open
 	return func() (field [3]string, line int, err error) {
-		if err := t.read(); err != nil {
+		if !begun {
+			begun = true
+			return [3]string(names), t.place, nil
+		}
+		if err := t.next(); err != nil {
 			return field, 0, err
 		}
-		if len(t.fields) != len(field) {
-			return field, 0, message.New("wrong-count",
-				"%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
-				in.path, t.line, fieldNoun.count(len(t.fields)))
+		for k, c := range t.cells {
+			switch {
+			case c.place != t.place:
+				return field, 0, t.bad("", message.New("missing-key", "the object has no %q", c.name))
+			case c.kind == listCell || c.kind == otherCell:
+				return field, 0, t.bad("", message.New("not-a-text", "%q is neither a string nor a number", c.name))
+			}
+			field[k] = string(c.text)
 		}
-		for i, b := range t.fields {
-			field[i] = string(b)
-		}
-		return field, t.line, nil
+		return field, t.place, nil
 	}, nil
-}
-
-// splitJSON takes a, b and y from an object. It treats strings and numbers alike.
-func splitJSON(line []byte) (field [3]string, err error) {
-	var object struct{ A, B, Y json.RawMessage }
-	if err := json.Unmarshal(line, &object); err != nil {
-		return field, message.New("not-an-object", "not a JSON object: %w", err)
-	}
-	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
-		name := "aby"[i : i+1]
-		if len(value) == 0 || string(value) == "null" {
-			return field, message.New("missing-key", "the object has no %q", name)
-		}
-		var ok bool
-		if field[i], ok = jsonScalar(value); !ok || value[0] == 't' || value[0] == 'f' {
-			return field, message.New("not-a-text", "%q is neither a string nor a number", name)
-		}
-	}
-	return field, nil
 }

@@ -87,14 +87,14 @@ func TestBadPairs(t *testing.T) {
 		{"0,1,\n", nil, `unknown-verdict p: "" 1 similar dissimilar unknown 1 -1 0`},
 		{"0,1\n", nil, "wrong-count p: 1 2 3 similar dissimilar unknown"},
 		{"0,1,s,2\n", nil, "wrong-count p: 1 4 3 similar dissimilar unknown"},
-		{"0\t1\ts\n0,1,s\n", nil, "wrong-count p: 2 1 3 similar dissimilar unknown"},
+		{"0\t1\ts\n0,1,s\n", nil, "wrong-count p: 2 1 3"},
 		{"1,1,d\n", nil, "dissimilar-to-itself p: 1 1 dissimilar"},
 		{"x,y,s\nx,z,s\n", ids, `no-such-id p: "z" 2`},
 		{"x,\"y,s\n", ids, "open-quote p: 1"},
 		{"x,\"y\"z,s\n", ids, `no-such-id p: "yz" 1`},
 		{`{"a":0,"b":1}`, nil, `missing-key p: "y" 1`},
 		{`{"a":0,"b":[1],"y":0}`, nil, `not-a-text p: "b" 1`},
-		{`{"a":0,"b":1,"y":0`, nil, "not-an-object p: 1"},
+		{`{"a":0,"b":1,"y":0`, nil, "json-ends p: 1"},
 	} {
 		err := ReadPairs(fileOf(t, dir, "p", c.content), &supervision.Data{IDs: c.ids, Rows: 3})
 		setWant(t, dir, err, c.want)

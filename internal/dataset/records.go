@@ -186,6 +186,7 @@ func (t *records) openFields(format string, headed bool, asked []string) error {
 		if err := table.takeHead(rows[0]); err != nil {
 			return err
 		}
+		t.place = table.line
 	}
 	t.indexed = t.named && table.width > 1 && rows[0][0] == ""
 	for j := range table.width {
