@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -12,11 +11,8 @@ import (
 	"hashgrove/internal/message"
 )
 
-// A survey reads a table or JSON lines once and describes every column or key before anyone has said what the columns
-// mean: somebody choosing the label column wants to see them. Memory is bounded by the number of columns, whatever the
-// number of rows.
-
-// Survey describes a table or JSON lines.
+// Survey describes a table or JSON lines before anyone has said what the columns mean: somebody choosing the label column
+// wants to see them. Memory is bounded by the number of columns, whatever the number of rows.
 type Survey struct {
 	Rows    int
 	Columns []SurveyColumn
@@ -43,15 +39,8 @@ const MostDistinct = 500
 // longestSample is the number of characters of a value that a sample keeps.
 const longestSample = 60
 
-// columnTally counts the values of one column.
-type columnTally struct {
-	name                              string
-	numbers, fractions, lists, others int
-	seen                              map[uint64]struct{} // hashes of the first MostDistinct values
-}
-
-// Look surveys a file of the format csv, tsv or jsonl. Unreadable rows are only counted: reading the rows will report
-// them.
+// Look surveys a file of the format csv, tsv or jsonl: the first rows show its columns. Unreadable rows are only counted:
+// reading the rows will report them.
 func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Survey, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -63,8 +52,16 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		return nil, err
 	}
 	defer t.close()
-	t.choose(func(string, bool) bool { return true })
-	s, columns, seed := &Survey{}, []*columnTally(nil), maphash.MakeSeed()
+	if len(t.columns) > limits.Columns {
+		return nil, fmt.Errorf("%s: has more than %s", path, message.Count(limits.Columns, "column", "columns"))
+	}
+	s, seed := &Survey{}, maphash.MakeSeed()
+	var seen []map[uint64]struct{} // hashes of the first MostDistinct values of a column
+	for j, c := range t.columns {
+		t.take(c.name, j)
+		seen = append(seen, map[uint64]struct{}{})
+		s.Columns = append(s.Columns, SurveyColumn{Name: c.name, Kind: c.kind(), Integers: c.number && !c.list})
+	}
 	for {
 		err := t.next()
 		if err == io.EOF {
@@ -78,65 +75,40 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		if s.Rows%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if len(t.cells) > limits.Columns {
-			return nil, fmt.Errorf("%s: has more than %s", path, message.Count(limits.Columns, "column", "columns"))
-		}
-		for len(columns) < len(t.cells) {
-			columns = append(columns, &columnTally{name: t.cells[len(columns)].name, seen: map[uint64]struct{}{}})
-		}
 		if err != nil {
 			continue
 		}
-		sample := make([]string, len(columns))
+		sample := make([]string, len(t.columns))
 		for _, k := range t.filled {
-			if text := t.cells[k].text; len(text) > 0 {
-				columns[k].add(text, seed)
-				sample[k] = clip(text)
+			value, column := t.cells[k].text, &s.Columns[k]
+			if len(value) == 0 {
+				continue
 			}
+			sample[k] = clip(value)
+			if v, err := parseFloat(value); err == nil && float64(v) != math.Trunc(float64(v)) {
+				column.Integers = false
+			}
+			if len(seen[k]) < MostDistinct {
+				seen[k][maphash.Bytes(seed, value)] = struct{}{}
+			}
+			column.Distinct = len(seen[k])
 		}
 		if len(s.Sample) < limits.Sample {
 			s.Sample = append(s.Sample, sample)
 		}
 	}
-	if len(columns) == 0 {
-		return nil, fmt.Errorf("%s: has no rows", path)
-	}
-	for _, c := range columns {
-		s.Columns = append(s.Columns, c.column())
-	}
-	for i, row := range s.Sample { // keys that came later
-		s.Sample[i] = append(row, make([]string, len(columns)-len(row))...)
-	}
 	return s, nil
 }
 
-// add counts a value.
-func (c *columnTally) add(value []byte, seed maphash.Seed) {
-	v, err := parseFloat(value)
+// kind names what a column holds.
+func (c column) kind() string {
 	switch {
-	case !errors.Is(err, errNotNumber):
-		if c.numbers++; float64(v) != math.Trunc(float64(v)) {
-			c.fractions++
-		}
-	case value[0] == '[' || bytes.ContainsAny(value, " ;") && isNumeric(string(value)):
-		c.lists++
-	default:
-		c.others++
+	case c.list:
+		return "list"
+	case c.number:
+		return "number"
 	}
-	if len(c.seen) < MostDistinct {
-		c.seen[maphash.Bytes(seed, value)] = struct{}{}
-	}
-}
-
-// column interprets the counts: as in reading, most values decide what a column holds.
-func (c *columnTally) column() SurveyColumn {
-	kind := "text"
-	if c.lists > c.numbers && c.lists > c.others {
-		kind = "list"
-	} else if c.numbers >= c.others && c.numbers > 0 {
-		kind = "number"
-	}
-	return SurveyColumn{c.name, kind, kind == "number" && c.fractions == 0, len(c.seen)}
+	return "text"
 }
 
 // clip shortens a value for a sample.
