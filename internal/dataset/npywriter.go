@@ -153,17 +153,17 @@ func SaveNpy(
 		if err == nil {
 			err = out.Write(c.X)
 		}
-		for i := 0; i < len(c.Labels) && err == nil; i++ {
-			err = labels.add(c.Labels[i])
-		}
-		for i := 0; i < len(c.Tags) && err == nil; i++ {
-			err = tags.addTags(c.Tags[i])
-		}
-		for i := 0; i < len(c.IDs) && err == nil; i++ {
-			err = ids.add(c.IDs[i])
-		}
 		if err != nil {
 			return saved, err
+		}
+		for _, label := range c.Labels {
+			labels.add(label)
+		}
+		for _, list := range c.Tags {
+			tags.add(list...)
+		}
+		for _, id := range c.IDs {
+			ids.add(id)
 		}
 		saved.Rows = c.First + c.X.Rows
 		if progress != nil {
@@ -177,7 +177,7 @@ func SaveNpy(
 		*sidecar
 		path *string
 	}{{labels, &saved.Labels}, {tags, &saved.Tags}, {ids, &saved.IDs}} {
-		if side.rows > 0 {
+		if len(side.rows) > 0 {
 			*side.path = side.file()
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,96 +15,53 @@ import (
 	"hashgrove/internal/section"
 )
 
-// sidecar is a text file with a line per row of a file of vectors. Lines are plain until a text comes that a line
-// cannot hold; then all of them become JSON.
+// sidecar is a text file with a line per row of a file of vectors. Lines are plain unless there is a text that a line
+// cannot hold; then all of them are JSON.
 type sidecar struct {
-	path   string // of plain lines
-	tags   bool
-	quoted bool
-	lines  strings.Builder
-	rows   int
+	path string // of plain lines
+	tags bool
+	rows [][]string
+	json bool
 }
 
 // file returns the name of the file, which says how to read it. Tags may be JSON in a file of any name.
 func (s *sidecar) file() string {
-	if s.quoted && !s.tags {
+	if s.json && !s.tags {
 		return strings.TrimSuffix(s.path, ".txt") + ".jsonl"
 	}
 	return s.path
 }
 
-// add appends the line of a label or an id.
-func (s *sidecar) add(text string) error {
-	if !s.quoted && (strings.TrimSpace(text) != text || strings.ContainsFunc(text, unicode.IsControl)) {
-		if err := s.quote(); err != nil {
-			return err
-		}
-	}
-	return s.line(text)
-}
-
-// addTags appends the line of a set of tags.
-func (s *sidecar) addTags(tags []string) error {
-	odd := func(tag string) bool { // what a reader would misread
-		return tag == "" || strings.TrimSpace(tag) != tag || strings.ContainsAny(tag, "\t|;,[") ||
-			strings.ContainsFunc(tag, unicode.IsControl)
-	}
-	if !s.quoted {
-		single := len(tags) == 1 && strings.ContainsRune(tags[0], ' ') // where no row has a comma, spaces separate
-		for _, tag := range tags {
-			if odd(tag) || single {
-				if err := s.quote(); err != nil {
-					return err
-				}
-				break
-			}
-		}
-	}
-	return s.line(tags...)
-}
-
-func (s *sidecar) line(texts ...string) error {
-	s.rows++
-	if !s.quoted {
-		s.lines.WriteString(strings.Join(texts, ",") + "\n")
-		return nil
-	}
+// add appends the line of a row: its label, its id, or its tags.
+func (s *sidecar) add(texts ...string) {
+	s.rows = append(s.rows, slices.Clone(texts))
+	// Where no row has a comma, spaces separate tags.
+	s.json = s.json || s.tags && len(texts) == 1 && strings.ContainsRune(texts[0], ' ')
 	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return fmt.Errorf("row %d: %q is not UTF-8: give it another name", s.rows, text)
-		}
+		s.json = s.json || strings.TrimSpace(text) != text || strings.ContainsFunc(text, unicode.IsControl) ||
+			s.tags && (text == "" || strings.ContainsAny(text, "\t|;,["))
 	}
-	var value any = append([]string{}, texts...)
-	if !s.tags {
-		value = texts[0]
-	}
-	b, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	s.lines.Write(append(b, '\n'))
-	return nil
 }
 
-// quote converts the lines so far to JSON.
-func (s *sidecar) quote() error {
-	plain := s.lines.String()
-	s.quoted, s.rows = true, 0
-	s.lines.Reset()
-	for plain != "" {
-		var line string
-		line, plain, _ = strings.Cut(plain, "\n")
-		texts := []string{line}
-		if s.tags {
-			if texts = nil; line != "" {
-				texts = strings.Split(line, ",")
-			}
+// content returns the lines.
+func (s *sidecar) content() ([]byte, error) {
+	var out []byte
+	for i, texts := range s.rows {
+		if bad := slices.IndexFunc(texts, func(t string) bool { return !utf8.ValidString(t) }); s.json && bad >= 0 {
+			return nil, fmt.Errorf("row %d: %q is not UTF-8: give it another name", i+1, texts[bad])
 		}
-		if err := s.line(texts...); err != nil {
-			return err
+		line, err := []byte(strings.Join(texts, ",")), error(nil)
+		if s.json && s.tags {
+			line, err = json.Marshal(append([]string{}, texts...))
+		} else if s.json {
+			line, err = json.Marshal(texts[0])
 		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, line...), '\n')
 	}
-	return nil
+	return out, nil
 }
 
 // saveBeside moves a file of vectors and its sidecars into place, so that vectors are never beside the labels, tags or
@@ -122,15 +79,19 @@ func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error
 		return err
 	}
 	for _, s := range sides {
-		if s.rows == 0 {
+		if len(s.rows) == 0 {
 			continue
+		}
+		content, err := s.content()
+		if err != nil {
+			return err
 		}
 		f, err := section.Create(s.file())
 		if err != nil {
 			return err
 		}
 		files = append(files, f)
-		if _, err = io.WriteString(f, s.lines.String()); err == nil {
+		if _, err = f.Write(content); err == nil {
 			err = f.Sync()
 		}
 		if err != nil {
