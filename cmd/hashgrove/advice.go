@@ -12,8 +12,7 @@ import (
 
 // settingFlags maps the settings of the library to flags.
 var settingFlags = map[string]string{
-	"AttributesByRow": "--attributes-id",
-	"AttributesID":    "--attributes-id",
+	"AttributesID": "--attributes-id",
 
 	"Columns":    "--attribute-columns",
 	"Format":     "--format",

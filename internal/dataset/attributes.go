@@ -15,7 +15,7 @@ import (
 
 // Attributes are what filters compare and answers show: prices, dates, names. They come from a table with a header
 // (CSV, TSV), from JSON lines or from Parquet, compressed or not, one record per item, or from the files of the
-// vectors. Records are matched to items by id; only if neither has ids, or on request, record i belongs to row i. The
+// vectors. Records are matched to items by id; only if neither has ids, record i belongs to row i. The
 // columns label and tags fill in for items whose data have none.
 //
 // A column of a text table holds numbers if all its fields are numbers, and texts otherwise. A number with needless
@@ -30,7 +30,6 @@ type Attributes struct {
 	records []Description
 	byID    map[string]int // nil if records have no ids
 	joinBy  string         // "id", "row" or "data"
-	asked   bool           // by row, even if there are ids
 	found   int            // records that found their item
 }
 
@@ -41,7 +40,6 @@ type AttributeSpec struct {
 	ItemID  string   // name of the id column in the data of the items
 	Columns []string // to take; nil means all
 	Skip    []string // not to take, unless Columns names them
-	ByRow   bool     // record i belongs to row i, even if there are ids
 }
 
 // Description is one record of a file of attributes.
@@ -110,8 +108,8 @@ func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	if err := r.readFile(spec.Path, ""); err != nil {
 		return nil, err
 	}
-	a := &Attributes{path: spec.Path, records: r.settled(), asked: spec.ByRow, joinBy: "row"}
-	if !r.hasIDs || spec.ByRow {
+	a := &Attributes{path: spec.Path, records: r.settled(), joinBy: "row"}
+	if !r.hasIDs {
 		return a, nil
 	}
 	a.joinBy = "id"
@@ -337,14 +335,13 @@ func (r *attributeReader) settled() []Description {
 	return r.records
 }
 
-// Match decides how records belong to rows, given the ids of the first rows, or nil if rows have none. Joining records
-// with ids by row must be requested, because a different order would go unnoticed.
+// Match checks that rows with these ids, nil if they have none, can be matched: not by row, whose order may differ.
 func (a *Attributes) Match(ids []string) error {
-	if a.joinBy != "row" || a.asked || ids == nil {
+	if a.joinBy != "row" || ids == nil {
 		return nil
 	}
-	return &SpecError{"AttributesByRow", message.New("no-id-column", "%s: the items have ids, and it has no column id: "+
-		"name its column of ids, or join it row by row", a.path)}
+	_, err := a.Records()
+	return err
 }
 
 // Path returns the path of the file.
@@ -389,7 +386,7 @@ func (a *Attributes) Check(rows int) error {
 // Records returns the records with their ids, or an error if they have none.
 func (a *Attributes) Records() ([]Description, error) {
 	if a.byID == nil {
-		return nil, &SpecError{"AttributesID", fmt.Errorf("%s: it has no column id: name its column of ids", a.path)}
+		return nil, &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids", a.path)}
 	}
 	return a.records, nil
 }

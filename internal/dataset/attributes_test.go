@@ -291,12 +291,11 @@ func TestJoiningByRow(t *testing.T) {
 		ids, refusal string
 		join         Join
 	}{
-		{AttributeSpec{Path: "sku.csv"}, "x y", "no-id-column set:AttributesByRow sku.csv id", Join{}},
-		{AttributeSpec{Path: "bare.csv"}, "x y", "no-id-column set:AttributesByRow bare.csv id", Join{}},
+		{AttributeSpec{Path: "sku.csv"}, "x y", "no-id-column set:AttributesID sku.csv id", Join{}},
+		{AttributeSpec{Path: "bare.csv"}, "x y", "no-id-column set:AttributesID bare.csv id", Join{}},
 		{AttributeSpec{Path: "bare.csv"}, "", "", Join{By: "row", Records: 2, Found: 2}},
 		{AttributeSpec{Path: "sku.csv", ID: "sku"}, "x y", "", Join{By: "id", Records: 2, Found: 2}},
 		{AttributeSpec{Path: "sku.csv", ItemID: "sku"}, "x z", "", Join{By: "id", Records: 2, Found: 1, Unmatched: 1}},
-		{AttributeSpec{Path: "sku.csv", ByRow: true}, "x y", "", Join{By: "row", Records: 2, Found: 2}},
 	} {
 		a, err := OpenAttributes(c.spec)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that have
 // their own name for the setting.
 type SpecError struct {
-	Field string // of Spec, or of AttributeSpec: AttributesID, AttributesByRow, or Columns
+	Field string // of Spec, or of AttributeSpec: AttributesID, or Columns
 	Err   error
 }
 
