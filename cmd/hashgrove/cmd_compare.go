@@ -242,8 +242,6 @@ func flagsFor(advice compare.Advice) string {
 	switch advice.Rule {
 	case "ranking":
 		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
-	case "detail":
-		return fmt.Sprintf(" \"train --detail-bits %d\" adds them.", compare.UsualDetail)
 	case "recall-use":
 		return " \"search --rerank\" does that."
 	}

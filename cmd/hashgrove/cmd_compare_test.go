@@ -50,7 +50,7 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	row := keys["rows"].([]any)[0].(map[string]any)
 	for _, key := range []string{
 		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "pr_area",
-		"unseen_map", "unseen_chance", "learned_items", "reachable_precision", "macro_map",
+		"unseen_map", "unseen_chance", "learned_items", "precision",
 		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "distinct_codes", "recommended",
 		"nearest_of_class_10", "margins", "expected", "rank", "ranked",
 	} {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"hashgrove/internal/eval"
 )
@@ -25,11 +24,7 @@ const (
 	lowRecall = 0.5      // recall of float neighbours below which codes lose too much
 	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
 	fewBytes  = 256      // bytes of an item that are small enough without codes
-	fewAsked  = 200      // queries below which chance moves MAP noticeably
 	deviation = 2        // standard errors that chance explains
-	naming    = 3        // most classes or methods to name
-
-	fewNearest = 0.25 // share of the nearest of its class in the first ten below which bits of detail are worth a word
 )
 
 // Advice is one sentence or two.
@@ -50,12 +45,8 @@ type rule struct {
 
 // verdicts say what to do. Only the first that applies speaks.
 var verdicts = []rule{
-	{"no-method", func(f *facts) bool { return f.best == nil }, func(*facts) string {
-		return "Nothing can be advised: no method left codes."
-	}, nil},
-	{"no-answers", func(f *facts) bool { return !f.by.Unlabelled && unanswered(f.best) }, func(f *facts) string {
-		return fmt.Sprintf("Nothing can be advised: no query has a similar item among the %d that are searched.",
-			f.r.searched())
+	{"nothing", func(f *facts) bool { return f.best == nil || !f.by.Unlabelled && unanswered(f.best) }, func(*facts) string {
+		return "Nothing can be advised: no method left codes by which a query finds a similar item."
 	}, nil},
 	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
 		return fmt.Sprintf("Do not hash: the best codes, %s, have %s %.3f, and random codes have %.3f. These vectors do not "+
@@ -105,20 +96,6 @@ var remarks = []rule{
 		return fmt.Sprintf("%s: queries of classes that training did not see have MAP %.3f, and %.3f with %s; chance would "+
 			"be %.3f.", how, c.UnseenMAP, f.float.UnseenMAP, rowName(f.float), c.UnseenChance)
 	}, nil},
-	{"classes-weak", func(f *facts) bool { return len(f.weak()) > 0 }, func(f *facts) string {
-		return fmt.Sprintf("Classes far below the mean of %s: %s.", rowName(f.choice), firstNames(f.weak()))
-	}, nil},
-	{"detail", func(f *facts) bool {
-		own := f.choice.Leading().NearestOfClass10
-		return f.choice.DetailBits == 0 && own > 0 && own < fewNearest
-	}, func(f *facts) string {
-		return fmt.Sprintf("Of the ten items of its class that are most like a query, %s finds %.0f %% first: the codes "+
-			"tell little more than the class. Bits of detail keep what an item looks like.", rowName(f.choice),
-			100*f.choice.Leading().NearestOfClass10)
-	}, nil},
-	{"few-queries", func(f *facts) bool { return f.r.Data.Queries < fewAsked }, func(f *facts) string {
-		return fmt.Sprintf("With %d queries, differences of a few hundredths are chance.", f.r.Data.Queries)
-	}, nil},
 }
 
 // facts holds what the rules look at. Rows that do not exist are nil.
@@ -130,7 +107,6 @@ type facts struct {
 	random *eval.Row // the best of the floors and references of each sort
 	class  *eval.Row // a classifier's output: its probabilities, or else its answer
 	float  *eval.Row
-	failed []string
 }
 
 // advise returns the conclusions from the numbers, verdict first, and marks the recommended row.
@@ -159,10 +135,6 @@ func advise(r *Result) (list []Advice) {
 			}
 		}
 	}
-	if len(f.failed) > 0 {
-		text := "Not considered, because they failed: " + firstNames(f.failed) + "."
-		list = append(list, Advice{Rule: "failed", Text: text})
-	}
 	return list
 }
 
@@ -178,7 +150,6 @@ func factsOf(r *Result) *facts {
 		row := &r.Rows[i]
 		switch {
 		case row.Error != "":
-			f.failed = append(f.failed, rowName(row))
 		case row.DetailBits > 0:
 			better(&detail, row)
 		case row.Kind == eval.KindMethod || row.Method == hashed:
@@ -255,14 +226,6 @@ func (f *facts) gainsByBits() bool {
 		f.by.Of(last) > f.by.Of(before)+max(near, chance(last, before))
 }
 
-// weak names the classes that the advised codes serve badly, worst first.
-func (f *facts) weak() (names []string) {
-	for _, c := range eval.WeakClasses(f.choice.PerClass) {
-		names = append(names, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
-	}
-	return names
-}
-
 // forNew says what the numbers are about.
 func (f *facts) forNew() string {
 	if f.r.Data.New > 0 {
@@ -323,14 +286,6 @@ func rowName(row *eval.Row) string {
 		return fmt.Sprintf("FastHash with %d bits and %d of detail", row.Bits, row.DetailBits)
 	}
 	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
-}
-
-// firstNames joins the first few names.
-func firstNames(names []string) string {
-	if len(names) <= naming {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:naming], ", "), len(names)-naming)
 }
 
 func byteCount(n int) string {

@@ -184,14 +184,14 @@ func (s *comparison) judgeRankings(
 		}
 		all = append(all, rankedBy{by, found, learned})
 		if by == eval.ByMargins {
-			row.Margins = found.MarginItems()
+			row.Margins = found.Figures()
 		} else {
-			row.Expected = found.MarginItems()
+			row.Expected = found.Figures()
 		}
 	}
 	best := s.leading(all, c.rank)
 	row.Lead(best.by, best.found)
-	row.LearnedItems.Ranked = best.learned.MarginItems()
+	row.LearnedItems.Ranked = best.learned.Figures()
 	return best.by, nil
 }
 

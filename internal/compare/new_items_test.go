@@ -151,7 +151,7 @@ func TestNothingIsTunedOnNewItems(t *testing.T) {
 		if a := &one.Rows[i]; a.Method != random {
 			b := other.Find(a.Method, a.Bits)
 			// Which ranking leads is about new items.
-			a.LearnedItems.Ranked, b.LearnedItems.Ranked = eval.MarginItems{}, eval.MarginItems{}
+			a.LearnedItems.Ranked, b.LearnedItems.Ranked = eval.Figures{}, eval.Figures{}
 			if *a.LearnedItems != *b.LearnedItems || a.MAP == b.MAP {
 				t.Errorf("%s has %+v and %+v", rowName(a), a.LearnedItems, b.LearnedItems)
 			}

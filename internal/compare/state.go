@@ -78,9 +78,6 @@ func (s *comparison) setBenches(ctx context.Context) error {
 	if s.bench.truth, err = eval.TruthOf(queries.Data, items.Data); err != nil {
 		return err
 	}
-	if l := queries.Labels; l != nil {
-		s.bench.options.Classes, s.bench.options.ClassNames = l.Class, l.Names
-	}
 	if s.data.New != nil {
 		s.learned = &bench{options: judging}
 		if s.learned.truth, err = eval.TruthOf(queries.Data, s.data.Base.Data); err != nil {

@@ -27,8 +27,8 @@ func randomTruth(rng *rand.Rand, kind, queries, base int) Truth {
 		rows := func(n int) ([]int, []int32) {
 			start, tag := []int{0}, []int32{}
 			for range n {
-				for range rng.IntN(5) {
-					tag = append(tag, int32(rng.IntN(4)))
+				for _, k := range rng.Perm(4)[:rng.IntN(5)] {
+					tag = append(tag, int32(k))
 				}
 				start = append(start, len(tag))
 			}

@@ -13,47 +13,36 @@ const (
 	KindReference Kind = "reference"
 )
 
-// Items holds the measures of a row for the items that were learned from.
-type Items struct {
-	MAP           float64 `json:"map"`
-	MAPLow        float64 `json:"map_low"`
-	MAPHigh       float64 `json:"map_high"`
-	Precision     float64 `json:"precision"` // of the first 100, or of as many as there are right ones
-	PRArea        float64 `json:"pr_area"`
-	DistinctCodes int     `json:"distinct_codes"`
-
-	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"` // as in Report
-
-	Ranked MarginItems `json:"ranked,omitzero"` // by the ranking of the row
-}
-
-// MarginItems are the figures of Items that depend on the ranking; zeros if there is no such ranking.
-type MarginItems struct {
-	MAP       float64 `json:"map"`
+// Figures are the measures of a row that depend on the ranking; zeros if there is no such ranking.
+type Figures struct {
+	MAP       float64 `json:"map"` // expected over the order of ties, as in Report
 	MAPLow    float64 `json:"map_low"`
 	MAPHigh   float64 `json:"map_high"`
-	Precision float64 `json:"precision"`
+	Precision float64 `json:"precision"` // of the first 100, or of as many as there are right ones
 	PRArea    float64 `json:"pr_area"`
 
-	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"`
+	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"` // as in Report
+}
+
+// Items holds the measures of a row for the items that were learned from: by Hamming distance, and by the ranking of
+// the row.
+type Items struct {
+	Figures
+	DistinctCodes int     `json:"distinct_codes"`
+	Ranked        Figures `json:"ranked,omitzero"`
 }
 
 // Items returns the measures of the report that a row has for learned items.
-func (r *Report) Items() *Items {
-	return &Items{
-		MAP: r.MAP, MAPLow: r.MAPLow, MAPHigh: r.MAPHigh, Precision: r.ReachablePrecision, PRArea: r.PRArea,
-		DistinctCodes: r.DistinctCodes, NearestOfClass10: r.NearestOfClass10, Ranked: r.MarginItems(),
-	}
-}
+func (r *Report) Items() *Items { return &Items{r.Figures(), r.DistinctCodes, r.Figures()} }
 
-// MarginItems returns the measures of the report that depend on the ranking.
-func (r *Report) MarginItems() MarginItems {
-	return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.NearestOfClass10}
+// Figures returns the measures of the report that depend on the ranking.
+func (r *Report) Figures() Figures {
+	return Figures{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.NearestOfClass10}
 }
 
 // Row is one method at one code length in a comparison. The numbers at the top are about new items, which training
 // did not see, or about training items if there are no new ones, and by Hamming distance. Rank is the ranking that
-// leads: Ranked, MacroMAP, PerClass and the curves are by that one. The recall of neighbours, UnseenMAP and the numbers
+// leads: Ranked and the curve are by that one. The recall of neighbours, UnseenMAP and the numbers
 // from TrainSeconds on are optional: 0 means missing.
 type Row struct {
 	Method      string `json:"method"`
@@ -66,23 +55,16 @@ type Row struct {
 	Error       string `json:"error,omitempty"` // why there are no numbers
 	Recommended bool   `json:"recommended"`     // at most one row of a comparison
 
-	MAP     float64 `json:"map"` // expected over the order of ties, as in Report
-	MAPLow  float64 `json:"map_low"`
-	MAPHigh float64 `json:"map_high"`
-	PRArea  float64 `json:"pr_area"`
-
-	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
-	MacroMAP           float64 `json:"macro_map"`           // as in Report, by Rank
-	NearestOfClass10   float64 `json:"nearest_of_class_10,omitempty"`
+	Figures
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
 	// The numbers at the top by the query's margins and by its expected code; zeros where there are none. Rank is the
 	// ranking that leads, and Ranked are its numbers; it is empty for vectors, which have one ranking.
-	Margins  MarginItems `json:"margins,omitzero"`
-	Expected MarginItems `json:"expected,omitzero"`
-	Rank     Ranking     `json:"rank,omitempty"`
-	Ranked   MarginItems `json:"ranked,omitzero"`
+	Margins  Figures `json:"margins,omitzero"`
+	Expected Figures `json:"expected,omitzero"`
+	Rank     Ranking `json:"rank,omitempty"`
+	Ranked   Figures `json:"ranked,omitzero"`
 
 	LearnedItems *Items `json:"learned_items,omitempty"`
 
@@ -95,7 +77,6 @@ type Row struct {
 	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
 	DistinctCodes      int     `json:"distinct_codes"`
 
-	PerClass []Class   `json:"per_class,omitempty"`
 	PRCurve  []PRPoint `json:"pr_curve,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
 	AP       []float64 `json:"-"` // by query, as in Report
@@ -103,9 +84,9 @@ type Row struct {
 }
 
 // Leading returns the numbers of the ranking that leads the row.
-func (r *Row) Leading() MarginItems {
+func (r *Row) Leading() Figures {
 	if r.Rank == "" {
-		return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.NearestOfClass10}
+		return r.Figures
 	}
 	return r.Ranked
 }
@@ -162,17 +143,12 @@ func (r *Row) LeadingAP() []float64 {
 
 // Lead makes a ranking lead the row.
 func (r *Row) Lead(rank Ranking, by *Report) {
-	r.Rank, r.Ranked, r.RankedAP = rank, by.MarginItems(), by.AP
-	r.MacroMAP, r.PerClass, r.PRCurve = by.MacroMAP, by.PerClass, by.PRCurve
+	r.Rank, r.Ranked, r.RankedAP, r.PRCurve = rank, by.Figures(), by.AP, by.PRCurve
 }
 
 // Fill copies the measures of the report into a row.
 func (r *Report) Fill(row *Row) {
-	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
+	row.Figures, row.Ranked, row.AP = r.Figures(), r.Figures(), r.AP
 	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
-	row.PRArea = r.PRArea
-	row.ReachablePrecision, row.MacroMAP, row.NearestOfClass10 = r.ReachablePrecision, r.MacroMAP, r.NearestOfClass10
-	row.AP, row.Ranked = r.AP, r.MarginItems()
-	row.DistinctCodes, row.PerClass, row.PRCurve = r.DistinctCodes, r.PerClass, r.PRCurve
-	row.Warnings = r.Warnings
+	row.DistinctCodes, row.PRCurve, row.Warnings = r.DistinctCodes, r.PRCurve, r.Warnings
 }

@@ -68,27 +68,13 @@ func ByClass(query, base []int32) Truth {
 }
 
 // byTags makes an item relevant to a query if they share at least minShared tags (0 means affinity.DefaultShared; at
-// most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 shared by queries and base; a
-// repeated tag counts once.
+// most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 shared by queries and base, each
+// once.
 func byTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
-	if minShared < 0 || minShared > 255 {
-		panic("eval: minShared outside of 0 to 255")
-	}
-	if len(queryStart) == 0 || len(baseStart) == 0 {
-		panic("eval: starts of tag rows without an end")
-	}
 	numbers := 0
-	for _, tags := range [][]int32{queryTag, baseTag} {
-		for _, tag := range tags {
-			if tag < 0 {
-				panic("eval: negative tag")
-			}
-			numbers = max(numbers, int(tag)+1)
-		}
+	for _, tag := range slices.Concat(queryTag, baseTag) {
+		numbers = max(numbers, int(tag)+1)
 	}
-	queryStart, queryTag = withoutRepeats(queryStart, queryTag, numbers)
-	baseStart, baseTag = withoutRepeats(baseStart, baseTag, numbers)
-
 	// Invert: the items of tag t, in base order, are item[itemStart[t]:itemStart[t+1]].
 	base, enough := len(baseStart)-1, uint8(cmp.Or(minShared, affinity.DefaultShared))
 	itemStart, item := make([]int, numbers+1), make([]int32, len(baseTag))
@@ -125,22 +111,6 @@ func byTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32
 			mark[i] = m
 		}
 	}}
-}
-
-// withoutRepeats copies rows of tags without duplicates.
-func withoutRepeats(start []int, tag []int32, numbers int) ([]int, []int32) {
-	last := make([]int, numbers) // the row that had the tag last, counted from 1
-	outStart, out := make([]int, len(start)), make([]int32, 0, len(tag))
-	for i := range len(start) - 1 {
-		for _, t := range tag[start[i]:start[i+1]] {
-			if last[t] != i+1 {
-				last[t] = i + 1
-				out = append(out, t)
-			}
-		}
-		outStart[i+1] = len(out)
-	}
-	return outStart, out
 }
 
 // byPairs takes the truth from a list of pairs of a query, A, and a base item, B. Base items that are in no pair

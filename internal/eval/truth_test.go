@@ -13,8 +13,8 @@ func TestTagsShareEnough(t *testing.T) {
 	rows := func(n int) (start []int, tag []int32) {
 		start = []int{0}
 		for range n {
-			for range rng.IntN(12) {
-				tag = append(tag, int32(rng.IntN(9)))
+			for _, k := range rng.Perm(9)[:rng.IntN(9)] {
+				tag = append(tag, int32(k))
 			}
 			start = append(start, len(tag))
 		}

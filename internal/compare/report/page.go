@@ -77,7 +77,6 @@ type view struct {
 	Span     int // of the table of results, without the first column
 	Groups   []group
 	Warnings []string
-	Classes  *classTable
 
 	Neighbours             bool
 	Margins                bool   // some results were ranked by margins too
@@ -97,7 +96,7 @@ type drawing struct {
 // Write writes the page.
 func Write(w io.Writer, d Data) error {
 	v := view{
-		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Columns: d.columns(), Classes: d.classes(),
+		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Columns: d.columns(),
 	}
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
 	v.Nearest = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return nearest(r) > 0 })

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hashgrove/internal/compare/report"
-	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/eval"
 )
 
@@ -27,8 +26,8 @@ func small() report.Data {
 		Rows: []eval.Row{
 			result("LSH", 16, 0.30), result("LSH", 32, 0.35),
 			supervised(result("FastHash", 16, 0.71)), recommended(supervised(result("FastHash", 32, 0.75))),
-			{Method: "random codes", Kind: eval.KindFloor, Bits: 32, MAP: 0.1, ReachablePrecision: 0.1, PRArea: 0.1},
-			{Method: "float, Euclidean", Kind: eval.KindReference, MAP: 0.42, ReachablePrecision: 0.7, PRArea: 0.4, Bytes: 3136},
+			{Method: "random codes", Kind: eval.KindFloor, Bits: 32, Figures: eval.Figures{MAP: 0.1, Precision: 0.1, PRArea: 0.1}},
+			{Method: "float, Euclidean", Kind: eval.KindReference, Figures: eval.Figures{MAP: 0.42, Precision: 0.7, PRArea: 0.4}, Bytes: 3136},
 		},
 	}
 }
@@ -36,8 +35,8 @@ func small() report.Data {
 // result invents a method of a given MAP with curves that fit it.
 func result(name string, bits int, quality float64) eval.Row {
 	r := eval.Row{
-		Method: name, Kind: eval.KindMethod, Bits: bits, MAP: quality, MAPLow: quality - 0.02, MAPHigh: quality + 0.02,
-		ReachablePrecision: quality + 0.05, PRArea: quality - 0.04, UnseenMAP: quality / 2,
+		Method: name, Kind: eval.KindMethod, Bits: bits, UnseenMAP: quality / 2, Figures: eval.Figures{MAP: quality,
+			MAPLow: quality - 0.02, MAPHigh: quality + 0.02, Precision: quality + 0.05, PRArea: quality - 0.04},
 		TrainSeconds: 40 * quality * quality * quality, EncodeMicroseconds: 90 * quality,
 		Bytes: bits / 8, DistinctCodes: int(6000 * (1 - quality)),
 	}
@@ -45,12 +44,6 @@ func result(name string, bits int, quality float64) eval.Row {
 		recall := 1 - math.Pow(1-float64(radius)/float64(bits), 2.2)
 		precision := 0.1 + (quality+0.08-0.1)*(1-math.Pow(recall, 3/(1.1-quality)))
 		r.PRCurve = append(r.PRCurve, eval.PRPoint{Radius: radius, Recall: recall, Precision: precision})
-	}
-	for i, name := range fashion.Names {
-		m := min(quality*(0.75+0.06*float64((i*7+len(r.Method))%10)), 0.99)
-		r.PerClass = append(r.PerClass, eval.Class{
-			Name: name, Number: int32(i), Queries: 100, Base: 600, MAP: m, ReachablePrecision: min(m+0.05, 1),
-		})
 	}
 	return r
 }
@@ -102,7 +95,7 @@ func large(t *testing.T) report.Data {
 			d.Rows = append(d.Rows, r)
 		}
 		random := result("random codes", bits, 0.12)
-		random.Kind, random.PerClass = eval.KindFloor, nil
+		random.Kind = eval.KindFloor
 		random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds = 0, 0, 0
 		class := supervised(result("a classifier's classes", bits, 0.7))
 		class.Kind = eval.KindReference

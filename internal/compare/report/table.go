@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 
@@ -161,74 +160,4 @@ func formatQuantity(v float64) string {
 		return "< 0.001"
 	}
 	return Number(v)
-}
-
-// classTable is MAP by query class, with a column for each method.
-type classTable struct {
-	Caption string
-	Methods []string
-	Rows    []classRow
-}
-
-type classRow struct {
-	Name          string
-	Queries, Base string
-	Precision     string // of the first method
-	Cells         []cell
-	Bar           template.CSS // MAP of the first method as a length
-}
-
-// classes joins the class tables of the methods in the curves: the worst classes of the first method, worst first.
-func (d Data) classes() *classTable {
-	const most, worst = 6, 20
-	var methods []eval.Row
-	for _, m := range d.curveResults() {
-		if len(m.PerClass) > 0 && len(methods) < most {
-			methods = append(methods, m.Row)
-		}
-	}
-	if len(methods) == 0 {
-		return nil
-	}
-	var names []string
-	for _, m := range methods {
-		names = append(names, m.Method)
-	}
-	table := &classTable{"MAP by class of the query, worst class first", names, nil}
-	rows := slices.Clone(methods[0].PerClass)
-	slices.SortStableFunc(rows, func(a, b eval.Class) int {
-		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Name, b.Name))
-	})
-	if len(rows) > worst {
-		table.Caption = fmt.Sprintf("MAP by class of the query, the worst %d of %d classes", worst, len(rows))
-		rows = rows[:worst]
-	}
-	for _, c := range rows {
-		r := classRow{
-			Name: c.Name, Queries: Number(float64(c.Queries)), Base: Number(float64(c.Base)),
-			Precision: formatShare(c.ReachablePrecision),
-			Bar:       barLength(c.MAP),
-		}
-		best, at := -1.0, 0
-		for k, m := range methods {
-			j := slices.IndexFunc(m.PerClass, func(o eval.Class) bool { return o.Name == c.Name })
-			if j < 0 {
-				r.Cells = append(r.Cells, cell{Text: "–"})
-				continue
-			}
-			v := m.PerClass[j].MAP
-			r.Cells = append(r.Cells, cell{Text: formatShare(v)})
-			if v > best {
-				best, at = v, k
-			}
-		}
-		r.Cells[at].Best = len(methods) > 1
-		table.Rows = append(table.Rows, r)
-	}
-	return table
-}
-
-// barLength returns the style for the length of the bar behind a number.
-func barLength(share float64) template.CSS {
-	return template.CSS(fmt.Sprintf("--share:%.1f%%", 100*min(max(share, 0), 1)))
 }
