@@ -115,6 +115,7 @@ type Figures struct {
 	Precision     float64 `json:"precision"`      // of the first 100, or of as many as a query has relevant items
 	PRArea        float64 `json:"pr_area"`        // below the curve of precision against recall
 	DistinctCodes int     `json:"distinct_codes"` // of the items
+	Chance        float64 `json:"chance"`         // the mean share of relevant items, about the MAP of random codes
 
 	Margins  RankingFigures `json:"margins,omitzero"`  // of the same codes, ranked by the margins of the query
 	Expected RankingFigures `json:"expected,omitzero"` // of the same codes, ranked by the expected code of the query
@@ -134,7 +135,7 @@ func figuresOf(f *model.Figures) *Figures {
 	if f == nil {
 		return nil
 	}
-	return &Figures{f.Rows, f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea, f.DistinctCodes,
+	return &Figures{f.Rows, f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea, f.DistinctCodes, f.Chance,
 		RankingFigures(f.Margins), RankingFigures(f.Expected)}
 }
 
@@ -147,8 +148,8 @@ func (f *Figures) String() string {
 	if e := f.Expected; e.MAP > 0 {
 		others += fmt.Sprintf("; by the expected code %.4f, %.4f", e.MAP, e.Precision)
 	}
-	return fmt.Sprintf("MAP %.4f, precision %.4f by Hamming%s; %s in %d rows", f.MAP, f.Precision, others,
-		message.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
+	return fmt.Sprintf("MAP %.4f, precision %.4f by Hamming%s; chance %.4f; %s in %d rows", f.MAP, f.Precision, others,
+		f.Chance, message.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
 }
 
 // FiguresText describes both figures, a line each; without figures it is empty.

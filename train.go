@@ -293,12 +293,38 @@ func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 	if made.Resumed > 0 {
 		r.note("resumed", "%d bits came from the checkpoint", made.Resumed)
 	}
+	if n := len(made.Unseen); n > 0 {
+		r.addNote(Note{"unseen-tags", fmt.Sprintf("%s not learned from, because the vectors do not show which rows have "+
+			"them: %s", message.Count(n, "tag was", "tags were"), message.List(made.Unseen)), true})
+	}
+	if f := m.Info.NewItems; f != nil {
+		r.doubtCodes(m, f)
+	}
 	switch {
 	case r.m.Validation == 0 || m.Info.NewItems != nil || r.data.Kind() == supervision.ByPairs:
 	case r.o.Grow != nil:
 		r.note("no-figures", "no figures for new items: the model to grow was learned from rows that are held out now")
 	default:
 		r.note("no-figures", "no figures for new items: no two of the rows held out are similar")
+	}
+}
+
+// nearChance is the part of the way from chance to a perfect MAP below which codes are in doubt.
+const nearChance = 0.05
+
+// doubtCodes casts doubt on codes that hardly tell rows apart.
+func (r *run) doubtCodes(m *model.Model, f *model.Figures) {
+	most := max(f.MAP, f.Margins.MAP, f.Expected.MAP)
+	switch {
+	case f.DistinctCodes == 1 && f.Rows > 1:
+		r.addNote(Note{"one-code", fmt.Sprintf("all %d rows held out have the same code, so searches find every item alike: "+
+			"the vectors may not show what makes rows similar, or there are too few rows to learn it", f.Rows), true})
+	case most < f.Chance+nearChance*(1-f.Chance):
+		r.addNote(Note{"near-chance", fmt.Sprintf("the codes find rows held out with MAP %.3f, and random ones would with %.3f: "+
+			"the vectors may not show what makes rows similar, or there are too few rows to learn it", most, f.Chance), true})
+	case 2*f.DistinctCodes < len(m.Info.Classes) && f.DistinctCodes < f.Rows/2:
+		r.addNote(Note{"few-codes", fmt.Sprintf("the %d rows held out have only %s, for %d classes: more bits or more rows of "+
+			"each class may tell them apart", f.Rows, message.Count(f.DistinctCodes, "code", "codes"), len(m.Info.Classes)), true})
 	}
 }
 

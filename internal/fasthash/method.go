@@ -48,6 +48,8 @@ type Report struct {
 	Dropped int     // damaged bits of the checkpoint that were learned again
 	Linear  string  // which columns were added and why, or why not; "" if none were asked for
 
+	Unseen []string // frequent tags that no vector shows, and that were not learned from
+
 	linear message.Code // the reason behind Linear
 }
 
@@ -143,6 +145,9 @@ func (t *training) prepare(ctx context.Context, train *supervision.Data) (err er
 		return err
 	}
 	if err := t.checkMemory(train); err != nil {
+		return err
+	}
+	if train, t.report.Unseen, err = t.keepShown(ctx, train); err != nil {
 		return err
 	}
 	if t.Device != nil {

@@ -217,6 +217,7 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	f := &model.Figures{
 		Rows: r.Base, MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1), // but for rounding
 		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1), DistinctCodes: r.DistinctCodes,
+		Chance: min(r.Prior, 1),
 	}
 	if a.margins.Rows == 0 {
 		return f, nil

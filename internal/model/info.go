@@ -52,6 +52,7 @@ type Figures struct {
 	Precision     float64 `json:"precision"` // of the first 100, or of as many as a query has relevant items
 	PRArea        float64 `json:"pr_area"`
 	DistinctCodes int     `json:"distinct_codes"`
+	Chance        float64 `json:"chance,omitempty"` // the mean share of relevant items, about the MAP of random codes
 
 	Margins  MarginFigures `json:"margins,omitzero"`  // the same codes, ranked by the margins of the query
 	Expected MarginFigures `json:"expected,omitzero"` // and by its expected code
@@ -73,7 +74,7 @@ func (f *Figures) check() error {
 	m, e := f.Margins, f.Expected
 	for _, v := range []float64{
 		f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea, m.MAP, m.MAPLow, m.MAPHigh, m.Precision, m.PRArea,
-		e.MAP, e.MAPLow, e.MAPHigh, e.Precision, e.PRArea,
+		e.MAP, e.MAPLow, e.MAPHigh, e.Precision, e.PRArea, f.Chance,
 	} {
 		if !(v >= 0 && v <= 1) {
 			return fmt.Errorf("a figure of new or learned items is %v, outside of 0 to 1", v)

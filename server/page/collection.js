@@ -128,6 +128,7 @@ function trained({ new_items: fresh, learned_items: learned }, c) {
     ['mean average precision', (f) => three(f.map)],
     ['the same, ranked by margins', (f) => three(f.margins?.map)],
     ['the same, ranked by the expected code', (f) => three(f.expected?.map)],
+    ['the same, of random codes', (f) => three(f.chance)],
     ['right among the first 100', (f) => three(f.precision)],
     ['distinct codes', (f) => `${count(f.distinct_codes)} of ${count(f.rows)}`],
   ];
