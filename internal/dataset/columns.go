@@ -17,7 +17,6 @@ import (
 //	e0..e767        numbered columns, both ends included: every one of them must be there
 //	width..height   the columns from one to the other, in the order of the file
 //	e*              a pattern as of path.Match
-//	1-5             columns by number, in CSV and TSV
 //
 // Patterns, and parts in the order of the file, leave out columns that hold no numbers and those taken for labels, tags
 // or ids. A column that is named twice counts once.
@@ -96,7 +95,6 @@ type columnChoice struct {
 	path    string                         // "" where the caller names the file
 	names   []string                       // nil where the file has none
 	width   int                            // number of columns
-	counted bool                           // columns have numbers too, from 1
 	find    func(name string) (int, error) // of one column, by name or by number
 	may     func(j int) bool               // it holds numbers and is used for nothing else
 }
@@ -142,17 +140,6 @@ func (c *columnChoice) part(part string) ([]int, error) {
 		return c.between(first, last)
 	case strings.ContainsAny(part, "*?["):
 		return c.matching(part)
-	}
-	if first, last, ok := strings.Cut(part, "-"); ok && c.counted {
-		lo, err1 := strconv.Atoi(first)
-		hi, err2 := strconv.Atoi(last)
-		if err1 == nil && err2 == nil && lo >= 1 && lo <= hi && hi <= c.width {
-			var chosen []int
-			for j := lo - 1; j < hi; j++ {
-				chosen = append(chosen, j)
-			}
-			return chosen, nil
-		}
 	}
 	return c.list([]string{part})
 }

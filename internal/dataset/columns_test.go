@@ -25,7 +25,7 @@ func TestChosenColumns(t *testing.T) {
 		{"price..e1", fmt.Sprintf(rows, 3, "price,e0,e1") + "9.5 1 2; 8.5 4 5"},
 		{"e?,e1", fmt.Sprintf(rows, 3, "e0,e1,e2") + "1 2 3; 4 5 6"},
 		{"*", fmt.Sprintf(rows, 4, "price,e0,e1,e2") + "9.5 1 2 3; 8.5 4 5 6"},
-		{"4-5,3", fmt.Sprintf(rows, 3, "e0,e1,price") + "1 2 9.5; 4 5 8.5"},
+		{"4..5,3", fmt.Sprintf(rows, 3, "e0,e1,price") + "1 2 9.5; 4 5 8.5"},
 		{"e0..e3", `error: no-such-column a.csv "e3" sku name price e0 e1 e2 kind`},
 		{"e1..price", "error: wrong-order a.csv e1 price..e1"},
 		{"x*", `error: no-such-column a.csv "x*" sku name price e0..e2 kind`},

@@ -159,7 +159,7 @@ func (t *records) usual(names []string, side int) int {
 // vector returns the columns that make up the vector; the taken ones have another use.
 func (t *records) vector(spec *Spec, taken map[int]bool) ([]int, error) {
 	choice := columnChoice{
-		path: t.in.path, names: t.names(), width: len(t.columns), counted: t.counted, find: t.find,
+		path: t.in.path, names: t.names(), width: len(t.columns), find: t.find,
 		may: func(j int) bool { return !taken[j] && (t.columns[j].number || t.columns[j].null && spec.Missing) },
 	}
 	if !t.named {

@@ -17,7 +17,7 @@ func TestCSV(t *testing.T) {
 		{"id and tags", "a.csv", "id,tags,a\n007,red;blue sky,1\n18446744073709551616,,2\n", Spec{}, "csv -1x1; names a; 1 tags red/blue sky id 007; 2 tags  id 18446744073709551616"},
 		{"coordinates", "a.csv", "x,y,z\n1,2,3\n", Spec{}, "csv -1x3; names x,y,z; 1 2 3"},
 		{"vector by names", "a.csv", "a,b,c\n1,2,3\n", Spec{Vector: "c,a"}, "csv -1x2; names c,a; 3 1"},
-		{"vector by range", "a.csv", "9,1,2,3\n", Spec{Vector: "2-4", ID: "1"}, "csv -1x3; 1 2 3 id 9"},
+		{"vector by range", "a.csv", "9,1,2,3\n", Spec{Vector: "2..4", ID: "1"}, "csv -1x3; 1 2 3 id 9"},
 		{"pandas index", "a.csv", ",0,1\n0,0.5,1.5\n1,2.5,3.5\n", Spec{}, "csv -1x2; names 0,1; 0.5 1.5 id 0; 2.5 3.5 id 1"},
 		{"pandas columns", "a.csv", "0,1,2\n0.5,1.5,1\n", Spec{}, "csv -1x3; names 0,1,2; 0.5 1.5 1"},
 		{"counting is no head", "a.csv", "0,1,2\n3,4,5\n", Spec{}, "csv -1x3; 0 1 2; 3 4 5"},
@@ -177,7 +177,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a,b,label\n1,2,\"x\"\"y\n\"\n3,4,z\n"))
 	f.Add([]byte("\"[1, 2]\";x\n\"3 4\";y\n"))
 	f.Add([]byte("\ufeffid,tags,v\r\n1,a|b,1e3\r\n"))
-	fuzzFormat(f, "csv", Spec{Label: "1"}, Spec{Vector: "2-3", Tags: "1"}, Spec{Vector: "a..b,?", ID: "1"})
+	fuzzFormat(f, "csv", Spec{Label: "1"}, Spec{Vector: "2..3", Tags: "1"}, Spec{Vector: "a..b,?", ID: "1"})
 }
 
 func FuzzJSONL(f *testing.F) {
