@@ -36,10 +36,8 @@ type archive struct {
 type npz struct {
 	a       *archive
 	vectors reader
-	labels  *dense
-	ids     *dense
-	tags    *dense
-	matrix  reader // tags as a 0/1 matrix
+	sides   [3]*dense // of texts, or nil; see tableRows.sides
+	matrix  reader    // tags as a 0/1 matrix
 	row     record
 	seen    interner
 	open    []*input
@@ -121,10 +119,12 @@ func (a *archive) array(name string) (*input, array, error) {
 
 // openArrays chooses the arrays and opens them.
 func (z *npz) openArrays(spec *Spec) (header, error) {
-	labels := chosenName(spec.Label, usualLabels, z.a.names)
-	ids := chosenName(spec.ID, usualIDs, z.a.names)
-	tags := chosenName(spec.Tags, usualTags, z.a.names)
-	vector, err := z.a.vectorArray(spec.Vector, []string{labels, ids, tags})
+	sides := []string{
+		sideLabel: chosenName(spec.Label, usualLabels, z.a.names),
+		sideID:    chosenName(spec.ID, usualIDs, z.a.names),
+		sideTags:  chosenName(spec.Tags, usualTags, z.a.names),
+	}
+	vector, err := z.a.vectorArray(spec.Vector, sides)
 	if err != nil {
 		return header{}, err
 	}
@@ -137,14 +137,11 @@ func (z *npz) openArrays(spec *Spec) (header, error) {
 	if z.vectors, h, err = openArray(in, in.path, head); err != nil {
 		return h, err
 	}
-	for _, c := range []struct {
-		name  string
-		texts **dense
-	}{{labels, &z.labels}, {ids, &z.ids}, {tags, &z.tags}} {
-		if c.name == "" {
+	for k, name := range sides {
+		if name == "" {
 			continue
 		}
-		in, head, err := z.a.array(c.name)
+		in, head, err := z.a.array(name)
 		if err != nil {
 			return h, err
 		}
@@ -152,13 +149,12 @@ func (z *npz) openArrays(spec *Spec) (header, error) {
 		if head.rows != h.rows {
 			return h, message.New("wrong-count", "%s: has %d rows, array %s has %d", in.path, head.rows, vector, h.rows)
 		}
-		if c.texts == &z.tags && !head.isText() {
-			if z.matrix, _, err = openArray(in, in.path, head); err != nil {
-				return h, err
-			}
-			continue
+		if k == sideTags && !head.isText() {
+			z.matrix, _, err = openArray(in, in.path, head)
+		} else {
+			z.sides[k], err = openTexts(in, in.path, head)
 		}
-		if *c.texts, err = openTexts(in, in.path, head); err != nil {
+		if err != nil {
 			return h, err
 		}
 	}
@@ -207,27 +203,26 @@ func (z *npz) next(rec *record) error {
 		return err
 	}
 	// The other arrays advance even if the vector is bad.
-	var more error
-	if z.labels != nil {
-		if rec.label, more = z.labels.nextText(); more != nil {
-			return more
+	for k, side := range z.sides {
+		if side == nil {
+			continue
 		}
-		rec.label, rec.hasLabel = z.seen.keep(rec.label), true
-	}
-	if z.ids != nil {
-		if rec.id, more = z.ids.nextText(); more != nil {
-			return more
-		}
-	}
-	if z.tags != nil {
-		text, more := z.tags.nextText()
+		text, more := side.nextText()
 		if more != nil {
 			return more
 		}
-		rec.tags, rec.hasTags = z.seen.appendTags(rec.tags, text, tagSeparator(text)), true
+		switch k {
+		case sideLabel:
+			rec.label, rec.hasLabel = z.seen.keep(text), true
+		case sideID:
+			rec.id = text
+		default:
+			rec.tags, rec.hasTags = z.seen.appendTags(rec.tags, text, tagSeparator(text)), true
+		}
 	}
 	if z.matrix != nil {
-		if more = z.matrix.next(&z.row); more != nil {
+		more := z.matrix.next(&z.row)
+		if more != nil {
 			return more
 		}
 		if rec.tags, more = appendMatrixTags(rec.tags, z.row.vector); more != nil {
