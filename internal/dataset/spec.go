@@ -108,8 +108,8 @@ func Open(spec Spec) (*Set, error) {
 	if spec.TagsAlone && (spec.Label != "" || len(spec.LabelsFile) > 0) {
 		return nil, errors.New("labels are named, but only tags are to say which rows are similar: name one of them")
 	}
-	if err := spec.settleTags(paths[0]); err != nil {
-		return nil, err
+	if files, err := expand([]string{spec.Tags}, false); err == nil && spec.Tags != "" {
+		spec.TagsFile, spec.Tags = files, ""
 	}
 	if err := spec.checkPictures(); err != nil {
 		return nil, err
@@ -130,40 +130,6 @@ func Open(spec Spec) (*Set, error) {
 		return nil, message.New("no-rows", "%s: no rows", strings.Join(s.Files(), ", "))
 	}
 	return s, s.readSupervision()
-}
-
-// settleTags decides whether Tags is a file or a column.
-func (spec *Spec) settleTags(first string) error {
-	if spec.Tags == "" {
-		return nil
-	}
-	files, err := expand([]string{spec.Tags}, false)
-	if err != nil {
-		return nil // no such file, so it is a column
-	}
-	if spec.tagsColumn(first) {
-		return message.New("column-and-file", "tags: %s is a file and also a column of %s: "+
-			"write .%c%s for the file, or rename the file to get the column", spec.Tags, first, filepath.Separator, spec.Tags)
-	}
-	spec.TagsFile, spec.Tags = files, ""
-	return nil
-}
-
-// tagsColumn reports whether the first row of the file has tags under the name Tags.
-func (spec *Spec) tagsColumn(path string) bool {
-	if info, err := os.Stat(path); err == nil && info.IsDir() || fileNamed(path) == "tar" {
-		return false
-	}
-	r, h, err := openFile(path, &Spec{Format: spec.Format, Vector: spec.Vector, Tags: spec.Tags, streams: spec.streams})
-	if err != nil {
-		return false
-	}
-	defer r.Close()
-	if h.gallery != nil || (&Spec{Tags: spec.Tags}).checkNames(path, h.format) != nil {
-		return false
-	}
-	var rec record
-	return r.next(&rec) == nil && rec.hasTags
 }
 
 // addFile adds the next file of vectors to the set.

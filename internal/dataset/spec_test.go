@@ -141,6 +141,4 @@ func TestTagsAreAFileOrAColumn(t *testing.T) {
 	fileOf(t, dir, "tags", "a b\n\n")
 	check(Spec{Paths: []string{"rows.npy"}, Tags: "tags"})
 	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "./tags"})
-	_, err := Open(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"})
-	setWant(t, dir, err, fmt.Sprintf("column-and-file tags docs.jsonl .%ctags", filepath.Separator))
 }
