@@ -92,11 +92,11 @@ func (spec *Spec) tagsName(names []string) string {
 
 // columnChoice chooses the columns of a vector among those of a file.
 type columnChoice struct {
-	path    string                         // "" where the caller names the file
-	names   []string                       // nil where the file has none
-	width   int                            // number of columns
-	find    func(name string) (int, error) // of one column, by name or by number
-	may     func(j int) bool               // it holds numbers and is used for nothing else
+	path  string                         // "" where the caller names the file
+	names []string                       // nil where the file has none
+	width int                            // number of columns
+	find  func(name string) (int, error) // of one column, by name or by number
+	may   func(j int) bool               // it holds numbers and is used for nothing else
 }
 
 // errorf returns an error about the file; if the path is "" the caller adds it.
