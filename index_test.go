@@ -141,7 +141,7 @@ func TestAttributesInFiles(t *testing.T) {
 	c.Attributes = nil
 	f := Files{Paths: []string{"rows.csv"}, Attributes: "table.csv"}
 	_, err := NewIndex(ctx, m, must[*Data](t)(OpenFiles(f, c)))
-	if refusal, ok := errors.AsType[*dataset.SpecError](err); !ok || refusal.Field != "AttributesByRow" ||
+	if refusal, ok := errors.AsType[*dataset.SpecError](err); !ok || refusal.Field != "AttributesID" ||
 		!strings.Contains(err.Error(), "table.csv") {
 		t.Errorf("a table without the column of ids: %v", err)
 	}

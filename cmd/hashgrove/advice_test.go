@@ -72,7 +72,7 @@ func TestAdvice(t *testing.T) {
 	write(t, "bad.csv", "a,b\n1,2\n1,x\n")
 	write(t, "about.jsonl", `{"id": "items-0", "v": [1]}`+"\n")
 	for _, r := range []refusal{
-		{"inspect two.jsonl", 1, setting("Vector"), "two.jsonl id a b (--vector)"},
+		{"inspect two.jsonl", 1, setting("Vector"), "two.jsonl a b (--vector)"},
 		{"train bad.csv --label a --bits 4 -o x.hgm", 1, setting("SkipBad"), `"x" 3 (--skip-bad)`},
 		{"train vectors.npy --bits 4 -o x.hgm", 1, supervision.ErrNone, "--label --labels --tags --pairs"},
 		{"train vectors.npy --label kind --bits 4 -o x.hgm", 1, setting("LabelsFile"), `"kind" (--labels)`},
