@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"hashgrove/api"
-	"hashgrove/internal/dataset"
+	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/search"
@@ -153,7 +153,7 @@ func (d *Duplicates) Write(ctx context.Context, w io.Writer, form string) error 
 				samples[i] = ""
 			}
 		}
-		p, err := dataset.NewParquetWriter(w, names, samples)
+		p, err := columnfile.Create(w, names, samples)
 		if err != nil {
 			return err
 		}

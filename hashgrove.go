@@ -13,8 +13,13 @@
 // High-Dimensional Data, CVPR 2014) unless Options.Method names another method. The same data, options and seed give
 // the same model, byte for byte, on any number of cores.
 //
-// OpenData reads data from files, CreateIndex and OpenIndex keep an index in a file, and package method lets you plug in
-// a method of your own. Packages client and server put an index on the network.
+// OpenData reads data from files, and CreateIndex and OpenIndex keep an index in a file. A program that reads Parquet
+// files or decodes pictures imports what does so, as with package image:
+//
+//	import _ "hashgrove/format/parquet"
+//	import _ "hashgrove/format/pictures"
+//
+// Method is a way of your own to learn codes. Packages client and server put an index on the network.
 package hashgrove
 
 import (

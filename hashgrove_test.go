@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"hashgrove/api"
+	_ "hashgrove/format/parquet"
+	_ "hashgrove/format/pictures"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/index"

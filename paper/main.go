@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	_ "hashgrove/format/pictures"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/message"
 	"hashgrove/internal/section"

@@ -112,7 +112,7 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 // encodePicture encodes small pictures as PNG and larger ones as JPEG.
 func encodePicture(p picture.Picture) ([]byte, error) {
 	if p.Channels == 1 || p.Width*p.Height <= 64*64 {
-		return gallery.PNG(p)
+		return encodePNG(p)
 	}
 	img := image.NewRGBA(image.Rect(0, 0, p.Width, p.Height))
 	for i := range p.Width * p.Height {

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	_ "hashgrove/format/pictures" // queries may be pictures, and collections show theirs
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/search"
 )

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go/deprecated"
+
+	"hashgrove/internal/dataset/columnfile"
 )
 
 // described writes records in one line each.
@@ -374,7 +376,7 @@ func TestExportedAttributes(t *testing.T) {
 // TestParquetWriter writes a table that reads as it was.
 func TestParquetWriter(t *testing.T) {
 	var b strings.Builder
-	w, err := NewParquetWriter(&b, []string{"id", "price", "tags", "name", "age"}, []any{"", 0.0, []string(nil), "", int64(0)})
+	w, err := columnfile.Create(&b, []string{"id", "price", "tags", "name", "age"}, []any{"", 0.0, []string(nil), "", int64(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,11 +396,11 @@ func TestParquetWriter(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, names := range [][]string{{"a", "a"}, {"", "b"}} {
-		if _, err := NewParquetWriter(&b, names, []any{"", ""}); err == nil {
+		if _, err := columnfile.Create(&b, names, []any{"", ""}); err == nil {
 			t.Errorf("columns %q are accepted", names)
 		}
 	}
-	if _, err := NewParquetWriter(&b, []string{"a"}, []any{true}); err == nil {
+	if _, err := columnfile.Create(&b, []string{"a"}, []any{true}); err == nil {
 		t.Error("a column of another kind is accepted")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/vectors"
@@ -19,7 +20,7 @@ type CodeTable struct {
 	Integers     bool // all ids are integers
 	Label, Tags  bool // there are such columns
 	Attributes   []index.Attribute
-	out          *ParquetWriter
+	out          columnfile.Writer
 	row          []any
 	first, words int // columns of attributes begin at first, those of the code are the last
 }
@@ -54,7 +55,7 @@ func (t *CodeTable) Begin(w io.Writer) (err error) {
 		}
 		names, samples = append(names, a.Name), slices.Insert(samples, len(names), sample)
 	}
-	if t.out, err = NewParquetWriter(w, append(names, code...), samples); err != nil {
+	if t.out, err = columnfile.Create(w, append(names, code...), samples); err != nil {
 		return err
 	}
 	t.out.Mark(BitsKey, strconv.Itoa(t.Bits))

@@ -5,26 +5,16 @@ import (
 	"fmt"
 	"io"
 
-	"hashgrove/internal/dataset/internal/parquetrows"
+	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/message"
 )
 
-// ParquetWriter writes a table as a Parquet file, row by row.
-type ParquetWriter = parquetrows.Writer
-
-// NewParquetWriter starts a table with named columns of the types of the samples: string, float64 or int64, which may
-// be absent in a row, or uint64, []string, []byte, []int8 or []float32. Write takes one value per column, nil for none; Close
-// ends the file.
-func NewParquetWriter(w io.Writer, names []string, samples []any) (*ParquetWriter, error) {
-	return parquetrows.NewWriter(w, names, samples)
-}
-
 // openParquetFile reads the footer of a Parquet file.
-func openParquetFile(in *input) (*parquetrows.File, error) {
+func openParquetFile(in *input) (columnfile.File, error) {
 	if err := in.checkPlain("a Parquet file"); err != nil {
 		return nil, err
 	}
-	f, err := parquetrows.Open(in.at, in.size)
+	f, err := columnfile.Open(in.at, in.size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.path, err)
 	}
@@ -42,7 +32,7 @@ func (t *records) openParquet() error {
 	for _, c := range fields {
 		t.columns = append(t.columns, column{name: c.Name, number: c.Number, list: c.List, text: c.Text, single: c.Text && !c.List})
 	}
-	var columns []*parquetrows.Column
+	var columns []columnfile.Column
 	t.close = func() error {
 		var errs []error
 		for _, c := range columns {
@@ -58,7 +48,7 @@ func (t *records) openParquet() error {
 		for k := range t.cells {
 			field := fields[t.cells[k].column]
 			if k == len(columns) {
-				columns = append(columns, f.Column(field, Half))
+				columns = append(columns, f.Column(t.cells[k].column, Half))
 			}
 			if err := t.readParquet(k, columns[k], field); err != nil {
 				if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -73,11 +63,11 @@ func (t *records) openParquet() error {
 }
 
 // readParquet reads the next value of a column.
-func (t *records) readParquet(k int, from *parquetrows.Column, field parquetrows.Field) (err error) {
+func (t *records) readParquet(k int, from columnfile.Column, field columnfile.Field) (err error) {
 	c := &t.cells[k]
 	if c.asNumbers {
 		c.numbers, err = from.AppendFloats(c.numbers[:0], maxDim)
-		value, bad := errors.AsType[*parquetrows.BadValue](err)
+		value, bad := errors.AsType[*columnfile.BadValue](err)
 		if c.bad = nil; bad {
 			if c.bad, err = value.Err, nil; field.List {
 				c.bad = fmt.Errorf("%w at place %d", value.Err, value.Index+1)

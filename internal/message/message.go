@@ -44,6 +44,11 @@ func With(code Code, err error) error {
 	return &coded{err, code}
 }
 
+// NotImported is the error of files in a format that the program does not import.
+func NotImported(files, format string) error {
+	return New("format-not-imported", "a program that reads or writes %s imports _ \"hashgrove/format/%s\"", files, format)
+}
+
 // Is reports whether err or an error it wraps has the code.
 func Is(err error, code Code) bool {
 	for _, c := range Codes(err) {

@@ -11,7 +11,24 @@ package picture
 
 import (
 	"fmt"
+	"image"
+	"io"
+
+	"hashgrove/internal/message"
 )
+
+// Decoders decode the formats of picture files, by the names of these. Package hashgrove/format/pictures brings them,
+// so that only programs that import it link them.
+var Decoders map[string]Decoder
+
+// Decoder decodes a format.
+type Decoder struct {
+	Config func(io.Reader) (image.Config, error)
+	Decode func(io.Reader) (image.Image, error)
+}
+
+// ErrNoDecoders is the error of all pictures in a program without decoders.
+var ErrNoDecoders = message.NotImported("pictures", "pictures")
 
 // Picture is a picture with eight bits per channel.
 type Picture struct {

@@ -8,18 +8,11 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
 	"io"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
-	"golang.org/x/image/webp"
 
 	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
@@ -34,28 +27,32 @@ const (
 
 // codec is a picture format.
 type codec struct {
-	name   string
-	looks  func(head []byte) bool // checks the first sniffed bytes
-	config func(r io.Reader) (image.Config, error)
-	decode func(r io.Reader) (image.Image, error)
+	name    string
+	looks   func(head []byte) bool // checks the first sniffed bytes
+	endings []string
 }
 
 // sniffed is the number of bytes that identify the format.
 const sniffed = 32
 
-// codecs are listed here instead of being registered with package image, so that programs importing this package decide
-// for themselves what image.Decode understands. TIFF comes last: raw camera files begin like it.
+// codecs are the formats that package hashgrove/format/pictures decodes. TIFF comes last: raw camera files begin like it.
 var codecs = []codec{
-	{"JPEG", begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode},
-	{"PNG", begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode},
-	{"GIF", begins("GIF87a", "GIF89a"), gif.DecodeConfig, gif.Decode},
-	{"WebP", looksWebP, webp.DecodeConfig, decodeWebP},
-	{"BMP", looksBMP, bmp.DecodeConfig, bmp.Decode},
-	{"TIFF", begins("II*\x00", "MM\x00*"), tiff.DecodeConfig, tiff.Decode},
+	{"JPEG", begins("\xff\xd8\xff"), []string{".jpg", ".jpeg", ".jpe", ".jfif"}},
+	{"PNG", begins("\x89PNG\r\n\x1a\n"), []string{".png"}},
+	{"GIF", begins("GIF87a", "GIF89a"), []string{".gif"}},
+	{"WebP", looksWebP, []string{".webp"}},
+	{"BMP", looksBMP, []string{".bmp", ".dib"}},
+	{"TIFF", begins("II*\x00", "MM\x00*"), []string{".tif", ".tiff"}},
 }
 
 // codecNames lists the formats for messages.
-const codecNames = "JPEG, PNG, GIF, BMP, TIFF or WebP"
+var codecNames = func() string {
+	var names []string
+	for _, c := range codecs {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}()
 
 func begins(with ...string) func(head []byte) bool {
 	return func(head []byte) bool {
@@ -76,36 +73,6 @@ func looksBMP(h []byte) bool {
 	return slices.Contains([]uint32{12, 16, 40, 52, 56, 64, 108, 124}, binary.LittleEndian.Uint32(h[14:]))
 }
 
-// decodeWebP works around golang.org/issue/40173: the decoder returns luma from 16 to 235 and chroma from 16 to 240, as
-// in video, in an image type with the ranges of JPEG, 0 to 255.
-func decodeWebP(r io.Reader) (image.Image, error) {
-	img, err := webp.Decode(r)
-	switch m := img.(type) {
-	case *image.YCbCr:
-		fullRange(m)
-	case *image.NYCbCrA:
-		fullRange(&m.YCbCr)
-	}
-	return img, err
-}
-
-func fullRange(m *image.YCbCr) {
-	var bright, colour [256]uint8
-	for v := range 256 {
-		bright[v] = uint8(min(max(((v-16)*2*255+219)/(2*219), 0), 255))
-		colour[v] = uint8(min(max((v*2*255-128*2*255+128*2*224+224)/(2*224), 0), 255))
-	}
-	for i, v := range m.Y {
-		m.Y[i] = bright[v]
-	}
-	for i, v := range m.Cb {
-		m.Cb[i] = colour[v]
-	}
-	for i, v := range m.Cr {
-		m.Cr[i] = colour[v]
-	}
-}
-
 // sniff returns the format, or nil if it is unknown.
 func sniff(head []byte) *codec {
 	for i := range codecs {
@@ -117,7 +84,12 @@ func sniff(head []byte) *codec {
 }
 
 // Endings are the extensions of supported picture files.
-var Endings = []string{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"}
+var Endings = func() (all []string) {
+	for _, c := range codecs {
+		all = append(all, c.endings...)
+	}
+	return all
+}()
 
 // foreignEndings are the extensions of unsupported picture files, which are reported instead of skipped.
 var foreignEndings = []string{".heic", ".heif", ".avif", ".jxl", ".jp2", ".svg"}
@@ -174,7 +146,10 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 			err = fmt.Errorf("is a broken %s file (%v)", c.name, p)
 		}
 	}()
-	config, err := c.config(bytes.NewReader(b))
+	if picture.Decoders == nil {
+		return picture.ErrNoDecoders
+	}
+	config, err := picture.Decoders[c.name].Config(bytes.NewReader(b))
 	if err != nil {
 		return c.broken(err)
 	}
@@ -198,7 +173,7 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 		d.large.Lock()
 		defer d.large.Unlock()
 	}
-	img, err := c.decode(bytes.NewReader(b))
+	img, err := picture.Decoders[c.name].Decode(bytes.NewReader(b))
 	if err != nil {
 		return c.broken(err)
 	}

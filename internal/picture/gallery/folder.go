@@ -31,7 +31,7 @@ func Folder(dir string, o Options) (*Gallery, error) {
 			"%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
 			dir, codecNames, filepath.Join(dir, "*.npy"))
 	}
-	return g, g.settle()
+	return g, g.settle(dir)
 }
 
 // File returns a gallery of a single picture.
@@ -39,7 +39,7 @@ func File(path string, o Options) (*Gallery, error) {
 	dir, name := filepath.Split(path)
 	g := &Gallery{path: filepath.ToSlash(dir), names: []string{name}, options: o}
 	g.open = func() (fileSource, error) { return openFolder(g, cmp.Or(dir, ".")) }
-	return g, g.settle()
+	return g, g.settle(path)
 }
 
 // list finds the pictures in a folder.

@@ -7,6 +7,7 @@ package gallery
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -60,8 +61,11 @@ type fileSource interface {
 	Close() error
 }
 
-// settle finds the classes once all names are known, and checks the options.
-func (g *Gallery) settle() error {
+// settle finds the classes once all names are known, and checks the options. Path is that of the pictures.
+func (g *Gallery) settle(path string) error {
+	if picture.Decoders == nil {
+		return fmt.Errorf("%s: %w", path, picture.ErrNoDecoders)
+	}
 	if err := g.options.CanResize(); err != nil || g.options.Unlabelled {
 		return err
 	}

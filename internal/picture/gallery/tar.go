@@ -34,7 +34,7 @@ func Archive(path string, content io.Reader, open func() (io.ReadCloser, error),
 		return nil, message.New("no-pictures", "%s: is an archive without pictures (%s)", path, codecNames)
 	}
 	g.top = sharedFolder(g.names)
-	return g, g.settle()
+	return g, g.settle(path)
 }
 
 // listTar finds the pictures in an archive.

@@ -1,4 +1,4 @@
-package parquetrows
+package parquet
 
 import (
 	"testing"
@@ -36,7 +36,7 @@ func TestConvertedTypes(t *testing.T) {
 		w := walk{}
 		w.leaf(&e, []string{"v"}, level{})
 		f := w.fields[0]
-		column := Column{field: f}
+		column := column{field: f}
 		if got := column.text(&c.value); got != c.want || !f.Text || f.Quantity != c.quantity {
 			t.Errorf("%v: got %q, text %t, quantity %t, want %q", c.converted, got, f.Text, f.Quantity, c.want)
 		}

@@ -1,4 +1,4 @@
-package parquetrows
+package parquet
 
 import (
 	"encoding/binary"
@@ -11,13 +11,14 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/message"
 )
 
-// Column reads one field row by row.
-type Column struct {
-	f      *File
-	field  Field
+// column reads one field row by row.
+type column struct {
+	f      *file
+	field  field
 	group  int // the next row group
 	rows   int64
 	pages  parquet.Pages
@@ -29,15 +30,6 @@ type Column struct {
 	memory int64 // for its pages
 }
 
-// BadValue reports a value of a row that cannot be used. The row has been read.
-type BadValue struct {
-	Index int // in the list, from 0
-	Err   error
-	Null  bool // it is null, with NaN in its place
-}
-
-func (e *BadValue) Error() string { return e.Err.Error() }
-
 // What is wrong with a value.
 var (
 	errNull     = message.New("no-value", "null instead of a number")
@@ -45,18 +37,17 @@ var (
 	errNoNumber = errors.New("no number")
 )
 
-// Column returns a reader of a field. Half converts a float16.
-func (f *File) Column(field Field, half func(uint16) float32) *Column {
-	return &Column{f: f, field: field, floats: half}
+func (f *file) Column(number int, half func(uint16) float32) columnfile.Column {
+	return &column{f: f, field: f.fields[number], floats: half}
 }
 
 // Close releases the memory of the library.
-func (c *Column) Close() (err error) {
+func (c *column) Close() (err error) {
 	defer catch(&err)
 	return c.closeGroup()
 }
 
-func (c *Column) closeGroup() error {
+func (c *column) closeGroup() error {
 	if c.page != nil {
 		parquet.Release(c.page)
 		c.page, c.values = nil, nil
@@ -71,7 +62,7 @@ func (c *Column) closeGroup() error {
 }
 
 // peek returns the next value of the column, or io.EOF at the end of a row group, before the next is opened.
-func (c *Column) peek() (*parquet.Value, error) {
+func (c *column) peek() (*parquet.Value, error) {
 	for c.at == c.n {
 		if c.pages == nil {
 			return nil, io.EOF
@@ -99,7 +90,7 @@ func (c *Column) peek() (*parquet.Value, error) {
 }
 
 // firstValue finds the first value of the next row.
-func (c *Column) firstValue() (*parquet.Value, error) {
+func (c *column) firstValue() (*parquet.Value, error) {
 	for {
 		v, err := c.peek()
 		if err == nil {
@@ -140,7 +131,7 @@ func (c *Column) firstValue() (*parquet.Value, error) {
 
 // each calls do for every value of the next row: the single value, or the items of the list. It returns io.EOF after
 // the last row.
-func (c *Column) each(do func(v *parquet.Value) error) error {
+func (c *column) each(do func(v *parquet.Value) error) error {
 	v, err := c.firstValue()
 	if err != nil {
 		return err
@@ -165,18 +156,16 @@ func (c *Column) each(do func(v *parquet.Value) error) error {
 	}
 }
 
-// AppendFloats appends the numbers of the next row, at most limit of them. It returns a *BadValue for a null or a
-// number beyond the range of float32.
-func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err error) {
+func (c *column) AppendFloats(dst []float32, limit int) (out []float32, err error) {
 	defer catch(&err)
 	from := len(dst)
-	var bad *BadValue
+	var bad *columnfile.BadValue
 	err = c.each(func(v *parquet.Value) error {
 		x, wrong := c.float(v)
 		if wrong != nil && bad == nil {
-			bad = &BadValue{len(dst) - from, wrong, v.IsNull()}
+			bad = &columnfile.BadValue{Index: len(dst) - from, Err: wrong, Null: v.IsNull()}
 		} else if wrong != nil && !v.IsNull() && bad.Null { // nulls may be allowed, other bad values never are
-			bad = &BadValue{len(dst) - from, wrong, false}
+			bad = &columnfile.BadValue{Index: len(dst) - from, Err: wrong}
 		}
 		if len(dst)-from == limit {
 			return fmt.Errorf("row %d of row group %d has more than %d values", c.rows, c.group, limit)
@@ -191,7 +180,7 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 }
 
 // float returns the value as a number, or what is wrong with it.
-func (c *Column) float(v *parquet.Value) (float32, error) {
+func (c *column) float(v *parquet.Value) (float32, error) {
 	if v.IsNull() {
 		return float32(math.NaN()), errNull
 	}
@@ -227,8 +216,7 @@ func (c *Column) float(v *parquet.Value) (float32, error) {
 	return 0, errNoNumber
 }
 
-// AppendTexts appends the values of the next row as text, at most limit of them, without nulls.
-func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) {
+func (c *column) AppendTexts(dst []string, limit int) (out []string, err error) {
 	defer catch(&err)
 	from := len(dst)
 	err = c.each(func(v *parquet.Value) error {
@@ -245,7 +233,7 @@ func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) 
 }
 
 // text returns the value with all its digits; a whole float has no decimal point.
-func (c *Column) text(v *parquet.Value) string {
+func (c *column) text(v *parquet.Value) string {
 	if c.field.write != nil {
 		return c.field.write(v)
 	}

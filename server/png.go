@@ -1,4 +1,4 @@
-package gallery
+package server
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/picture"
 )
 
-// PNG encodes a picture as PNG.
-func PNG(p picture.Picture) ([]byte, error) {
+// encodePNG encodes a picture as PNG.
+func encodePNG(p picture.Picture) ([]byte, error) {
 	var img image.Image = &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: image.Rect(0, 0, p.Width, p.Height)}
 	if p.Channels == 3 {
 		colour := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))

@@ -1,4 +1,4 @@
-package parquetrows
+package parquet
 
 import (
 	"errors"
@@ -7,10 +7,12 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+
+	"hashgrove/internal/dataset/columnfile"
 )
 
-// Writer writes a Parquet file row by row.
-type Writer struct {
+// writer writes a Parquet file row by row.
+type writer struct {
 	out     *parquet.GenericWriter[any]
 	place   []int // of each column in the file
 	columns []int // the other way round
@@ -25,9 +27,8 @@ const (
 	valuesInMemory = 1 << 22
 )
 
-// NewWriter starts a file with named columns of the types of the samples: string, float64 or int64, which may be absent
-// in a row, or uint64, []string, []byte, []int8 or []float32.
-func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error) {
+// create starts a file.
+func create(w io.Writer, names []string, samples []any) (out columnfile.Writer, err error) {
 	defer catch(&err)
 	group := parquet.Group{}
 	for i, name := range names {
@@ -55,7 +56,7 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 			return nil, fmt.Errorf("column %s: a %T cannot be written", name, samples[i])
 		}
 	}
-	x = &Writer{place: make([]int, len(names)), columns: make([]int, len(names))}
+	x := &writer{place: make([]int, len(names)), columns: make([]int, len(names))}
 	for i, name := range slices.Sorted(slices.Values(names)) { // the order of the library
 		j := slices.Index(names, name)
 		x.place[j], x.columns[i] = i, j
@@ -64,8 +65,7 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 	return x, nil
 }
 
-// Write appends a row: one value per column, nil for none.
-func (x *Writer) Write(values []any) (err error) {
+func (x *writer) Write(values []any) (err error) {
 	defer catch(&err)
 	if len(values) != len(x.place) {
 		return errors.New("a row has another number of values than there are columns")
@@ -115,11 +115,9 @@ func appendList[T any](row parquet.Row, place int, list []T, value func(T) parqu
 	return row
 }
 
-// Mark adds a value to the metadata of the file.
-func (x *Writer) Mark(key, value string) { x.out.SetKeyValueMetadata(key, value) }
+func (x *writer) Mark(key, value string) { x.out.SetKeyValueMetadata(key, value) }
 
-// Close writes the end of the file.
-func (x *Writer) Close() (err error) {
+func (x *writer) Close() (err error) {
 	defer catch(&err)
 	return x.out.Close()
 }

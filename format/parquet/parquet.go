@@ -1,8 +1,11 @@
-// Package parquetrows reads columns of a Parquet file row by row in bounded memory. It is the only package that uses
-// the Parquet library, and trusts neither the library nor the file: sizes in footers and page headers are checked
-// before the library sees them (claims.go), and its panics become errors.
-package parquetrows
+// Package parquet lets a program read and write Parquet files. It is imported for that effect alone:
+//
+//	import _ "hashgrove/format/parquet"
+package parquet
 
+// It reads columns row by row in bounded memory, is the only package that uses the Parquet library, and trusts neither
+// the library nor the file: sizes in footers and page headers are checked before the library sees them (claims.go), and
+// its panics become errors.
 import (
 	"encoding/binary"
 	"errors"
@@ -14,20 +17,23 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/message"
 )
 
-// File is an open Parquet file.
-type File struct {
+func init() { columnfile.Open, columnfile.Create = open, create }
+
+// file is an open Parquet file.
+type file struct {
 	in     io.ReaderAt
 	size   int64
 	file   *parquet.File
-	fields []Field
+	fields []field
 	open   int64 // memory for the pages of columns that are read
 }
 
-// Open reads the footer.
-func Open(in io.ReaderAt, size int64) (f *File, err error) {
+// open reads the footer.
+func open(in io.ReaderAt, size int64) (f columnfile.File, err error) {
 	defer catch(&err)
 	meta, err := readMeta(in, size)
 	if err != nil {
@@ -37,30 +43,24 @@ func Open(in io.ReaderAt, size int64) (f *File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := parquet.OpenFile(in, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	opened, err := parquet.OpenFile(in, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
 	}
-	return &File{in: in, size: size, file: file, fields: fields}, nil
+	return &file{in: in, size: size, file: opened, fields: fields}, nil
 }
 
-// Fields returns the columns that hold single values or lists of them.
-func (f *File) Fields() []Field { return f.fields }
-
-// Names returns the names of the fields.
-func (f *File) Names() []string {
-	names := make([]string, len(f.fields))
-	for i, field := range f.fields {
-		names[i] = field.Name
+func (f *file) Fields() []columnfile.Field {
+	fields := make([]columnfile.Field, len(f.fields))
+	for i := range fields {
+		fields[i] = f.fields[i].Field
 	}
-	return names
+	return fields
 }
 
-// Rows returns the number of rows.
-func (f *File) Rows() int { return int(f.file.NumRows()) }
+func (f *file) Rows() int { return int(f.file.NumRows()) }
 
-// Lookup returns a value of the metadata, or "".
-func (f *File) Lookup(key string) string {
+func (f *file) Lookup(key string) string {
 	value, _ := f.file.Lookup(key)
 	return value
 }
@@ -133,7 +133,7 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 
 // checkPages checks the page headers of a column chunk before the library allocates memory for them, and returns how
 // much that can be at a time.
-func (f *File) checkPages(group, leaf int) (memory int64, err error) {
+func (f *file) checkPages(group, leaf int) (memory int64, err error) {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
 		// The library's decoder returns zeros for some pages and never ends on others (v0.32.0).
@@ -177,7 +177,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 }
 
 // pageHeader reads the header of a page and its length.
-func (f *File) pageHeader(at, end int64) (*format.PageHeader, int64, error) {
+func (f *file) pageHeader(at, end int64) (*format.PageHeader, int64, error) {
 	for length := int64(256); ; length *= 8 {
 		b := make([]byte, min(length, end-at))
 		if _, err := f.in.ReadAt(b, at); err != nil && err != io.EOF {

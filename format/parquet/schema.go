@@ -1,4 +1,4 @@
-package parquetrows
+package parquet
 
 import (
 	"encoding/hex"
@@ -12,17 +12,13 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
+	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/message"
 )
 
-// Field is a column that holds, in every row, one value or a list of them.
-type Field struct {
-	Name     string // with dots inside of groups; of a list the name of the list, not of its items
-	List     bool
-	Number   bool // values can be read as numbers
-	Text     bool // values can be read as text: strings, numbers, true and false, dates and times
-	Quantity bool // the text is always a number
-
+// field is a column with what reading it takes.
+type field struct {
+	columnfile.Field
 	leaf     int // number of the column in the file
 	listed   int // definition level from which a list has an item
 	kind     format.Type
@@ -32,7 +28,7 @@ type Field struct {
 }
 
 // readSchema turns the tree of the schema, written depth first, into fields, and checks its shape.
-func readSchema(meta *format.FileMetaData) ([]Field, error) {
+func readSchema(meta *format.FileMetaData) ([]field, error) {
 	elements := meta.Schema
 	if len(elements) == 0 || len(elements) > maxElements {
 		return nil, message.New("schema-too-large", "the schema has %d elements", len(elements))
@@ -57,7 +53,7 @@ type walk struct {
 	elements []format.SchemaElement
 	next     int
 	leaves   int
-	fields   []Field
+	fields   []field
 	lists    map[string]bool // names of fields that hold lists
 }
 
@@ -117,7 +113,7 @@ func (w *walk) element(path []string, up level) error {
 }
 
 func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
-	f := Field{Name: strings.Join(path, "."), leaf: w.leaves, kind: e.Type.V, listed: up.listed}
+	f := field{Field: columnfile.Field{Name: strings.Join(path, ".")}, leaf: w.leaves, kind: e.Type.V, listed: up.listed}
 	w.leaves++
 	if up.repetition > 1 {
 		return // lists of lists

@@ -1,4 +1,4 @@
-package parquetrows
+package parquet
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // TestWriterLists: lists of numbers come back, empty ones too, under the types that other programs look for.
 func TestWriterLists(t *testing.T) {
 	var out bytes.Buffer
-	w, err := NewWriter(&out, []string{"signed", "code", "vector", "id"}, []any{[]int8(nil), []byte(nil), []float32(nil), ""})
+	w, err := create(&out, []string{"signed", "code", "vector", "id"}, []any{[]int8(nil), []byte(nil), []float32(nil), ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestWriterLists(t *testing.T) {
 func TestWriterInBoundedMemory(t *testing.T) {
 	for _, list := range []int{0, 2047} {
 		var out bytes.Buffer
-		w, err := NewWriter(&out, []string{"code", "id"}, []any{[]byte(nil), ""})
+		w, err := create(&out, []string{"code", "id"}, []any{[]byte(nil), ""})
 		if err != nil {
 			t.Fatal(err)
 		}

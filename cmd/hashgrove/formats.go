@@ -1,0 +1,6 @@
+package main
+
+import (
+	_ "hashgrove/format/parquet" // the command reads every format
+	_ "hashgrove/format/pictures"
+)

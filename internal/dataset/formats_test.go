@@ -1,0 +1,6 @@
+package dataset
+
+import (
+	_ "hashgrove/format/parquet"
+	_ "hashgrove/format/pictures"
+)
