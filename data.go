@@ -22,6 +22,7 @@ import (
 // and by the function that uses the data.
 type Data struct {
 	spec       dataset.Spec   // the files, if the rows are in files
+	codeFiles  bool           // those are files of codes
 	table      *vectors.Table // the rows, if they are in memory
 	images     []image.Image  // of each row, if the rows are pictures in memory
 	codes      []Code         // of each row, if that is all that is known of them
@@ -187,6 +188,16 @@ func (d *Data) alone() *Data {
 	return &out
 }
 
+// isCoded reports whether the rows are codes.
+func (d *Data) isCoded() bool { return d.codes != nil || d.codeFiles || d.spec.Codes }
+
+// readOnce returns data that may come from a pipe.
+func (d *Data) readOnce() *Data {
+	out := *d
+	out.spec.Once = true
+	return &out
+}
+
 // forModel opens rows for a model to encode: as they are, and with the columns or features that the model takes. If
 // they are compared by similarity, the columns with classes or tags are those of the model unless others are named.
 func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen vectors.Source, err error) {
@@ -246,8 +257,8 @@ func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, 
 		return nil, err
 	}
 	switch {
-	case d.codes != nil || d.spec.Codes:
-		return nil, errors.New("codes are no vectors: they can be put into an index, and nothing else")
+	case d.isCoded():
+		return nil, errors.New("these rows are codes: they can only be put into an index or searched for")
 	case d.source != nil:
 		return d.source, nil
 	case d.table == nil:

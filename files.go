@@ -1,6 +1,11 @@
 package hashgrove
 
-import "hashgrove/internal/dataset"
+import (
+	"io"
+	"slices"
+
+	"hashgrove/internal/dataset"
+)
 
 // Columns says what the columns or keys of a file hold. The zero value follows the conventions of the format.
 type Columns struct {
@@ -15,8 +20,9 @@ type Columns struct {
 
 // Files names the files with the rows and the files that go with them.
 type Files struct {
-	Paths  []string // files, patterns such as "part-*.npy", or picture folders, read as one data set
-	Format string   // "" means detect it from content and name
+	Paths  []string  // files, patterns such as "part-*.npy", or picture folders, read as one data set
+	Format string    // one of Formats; "" means detect it from content and name
+	Stdin  io.Reader // what the path "-" stands for, where data are read once: to encode, to search and to push
 
 	Labels []string // files with the class of each row, read as one
 	IDs    []string // files with the id of each row, read as one
@@ -37,20 +43,28 @@ type Files struct {
 
 // OpenData reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, fvecs, bvecs, IDX or CIFAR, plain or
 // compressed; or pictures in a tar or in a folder with a sub-folder per class. The path may be a pattern such as
-// "part-*.npy".
+// "part-*.npy". Files of codes, as Model.WriteCodesFile and FAISS write them, can only be put into an index and searched
+// for.
 func OpenData(path string, c Columns) (*Data, error) {
 	return OpenFiles(Files{Paths: []string{path}}, c)
 }
+
+// Formats returns the names of the formats that Files.Format takes, for a sentence.
+func Formats() string { return dataset.FormatNames() }
 
 // OpenFiles is like OpenData for data spread over several files. Mistakes in the files are reported by what reads them.
 func OpenFiles(f Files, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: f.Paths, Format: f.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: f.SkipBad,
-		LabelsFile: f.Labels, IDsFile: f.IDs, Codes: f.Codes,
+		LabelsFile: f.Labels, IDsFile: f.IDs, Codes: f.Codes, Stdin: f.Stdin,
 	}
 	if err := dataset.CheckExist(f.Paths); err != nil {
 		return nil, err
 	}
+	coded, err := dataset.AreCodes(f.Paths)
 	about := attributeColumns{c.ID, c.Attributes, f.Attributes, f.AttributesID}
-	return &Data{spec: spec, pairsFile: f.Pairs, columns: about}, nil
+	return &Data{spec: spec, codeFiles: coded, pairsFile: f.Pairs, columns: about}, err
 }
+
+// Once reports whether some of the data can be read only once: standard input, or a pipe.
+func (d *Data) Once() bool { return d != nil && slices.ContainsFunc(d.spec.Paths, dataset.IsStream) }

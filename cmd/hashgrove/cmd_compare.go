@@ -182,7 +182,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 			continue
 		}
 		var err error
-		if *side.to, err = side.flags.rows(side.paths); err != nil {
+		if *side.to, err = side.flags.similarRows(side.paths); err != nil {
 			return nil, fmt.Errorf("%s%w", side.name, err)
 		}
 	}

@@ -93,11 +93,11 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	base, err := c.data.with(c.base).rows(c.basePaths)
+	base, err := c.data.with(c.base).similarRows(c.basePaths)
 	if err != nil {
 		return fmt.Errorf("base: %w", err)
 	}
-	queries, err := c.data.with(c.queries).rows(c.queryPaths)
+	queries, err := c.data.with(c.queries).similarRows(c.queryPaths)
 	if err != nil {
 		return fmt.Errorf("queries: %w", err)
 	}

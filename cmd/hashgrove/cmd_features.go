@@ -63,7 +63,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if err := c.file.Check(hashgrove.FeatureFiles(c.output), c.data.inputs(args)); err != nil {
 		return err
 	}
-	data, err := c.data.rows(args)
+	data, err := c.data.similarRows(args)
 	if err != nil {
 		return err
 	}

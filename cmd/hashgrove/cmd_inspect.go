@@ -35,7 +35,7 @@ and the share of similar pairs.`,
 }
 
 func (c *inspectCommand) run(ctx context.Context, args []string) error {
-	data, err := c.data.rows(args)
+	data, err := c.data.similarRows(args)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
@@ -238,7 +239,7 @@ func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource,
 	note := func(items int) {
 		c.noteJoin(in, items)
 		if in.set != nil {
-			c.noteNumbers(c.noteBad(in.set), in.Named)
+			c.noteNumbers(&hashgrove.DataRead{Bad: c.noteBad(in.set), IDs: in.Named})
 		}
 	}
 	return &pushSource{src, note, func() error { return nil }}, nil

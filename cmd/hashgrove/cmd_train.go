@@ -135,7 +135,7 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	if err := c.checkOutput(args); err != nil {
 		return err
 	}
-	data, err := c.data.rows(args)
+	data, err := c.data.similarRows(args)
 	if err != nil {
 		return err
 	}

@@ -93,13 +93,19 @@ func (d dataFlags) with(b besideFlags) dataFlags {
 	return d
 }
 
-// rows returns the named files as data for the library.
-func (d dataFlags) rows(paths []string) (*hashgrove.Data, error) {
+// similarRows is rows for verbs that compare rows by labels or tags.
+func (d dataFlags) similarRows(paths []string) (*hashgrove.Data, error) {
 	if _, err := d.forSimilarity(); err != nil {
 		return nil, err
 	}
+	return d.rows(paths)
+}
+
+// rows returns the named files as data for the library.
+func (d dataFlags) rows(paths []string) (*hashgrove.Data, error) {
 	data, err := hashgrove.OpenFiles(hashgrove.Files{
-		Paths: paths, Format: d.Format, Labels: d.LabelsFile, IDs: d.IDsFile, SkipBad: d.SkipBad,
+		Paths: paths, Format: d.Format, Labels: d.LabelsFile, IDs: d.IDsFile, SkipBad: d.SkipBad, Codes: d.Codes,
+		Stdin: d.Stdin,
 	}, hashgrove.Columns{Vector: d.Vector, Label: d.Label, Tags: d.Tags, ID: d.ID})
 	if err == nil && d.Missing {
 		data = data.WithMissing()
@@ -157,8 +163,8 @@ func (a *app) noteBad(set *dataset.Set) int {
 }
 
 // noteNumbers warns that the numbers of rows without ids differ from those in the file if rows were dropped.
-func (a *app) noteNumbers(bad int, named bool) {
-	if bad > 0 && !named {
+func (a *app) noteNumbers(read *hashgrove.DataRead) {
+	if read.Bad > 0 && !read.IDs {
 		a.warn([]string{"the rows have no ids, so they are identified by their numbers among the rows that were kept"})
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
@@ -153,7 +154,7 @@ func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch,
 		return b, 0, nil
 	}
 	bad := a.noteBad(in.set)
-	a.noteNumbers(bad, in.Named)
+	a.noteNumbers(&hashgrove.DataRead{Bad: bad, IDs: in.Named})
 	return b, bad, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/client"
 	"hashgrove/internal/cli"
@@ -120,7 +121,7 @@ func (q *queries) eachRow(ctx context.Context, atLeast int, take func([]api.Quer
 	}
 	named, err := search.EachBatch(ctx, src, o, take)
 	if err == nil {
-		q.noteNumbers(q.noteBad(set), named)
+		q.noteNumbers(&hashgrove.DataRead{Bad: q.noteBad(set), IDs: named})
 	}
 	return err
 }
