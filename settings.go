@@ -151,19 +151,25 @@ func isSetting(name string) bool {
 	return slices.ContainsFunc(new(Options).settings(), func(s setting) bool { return s.name == name && s.about != "" })
 }
 
+// named finds a setting, or suggests the one with the most similar name.
+func named(what, name string, list []setting) (setting, error) {
+	nearest := slices.MinFunc(list, func(a, b setting) int {
+		return message.EditDistance(name, a.name) - message.EditDistance(name, b.name)
+	})
+	if nearest.name != name {
+		return setting{}, fmt.Errorf("there is no %s %q: did you mean %s?", what, name, nearest.name)
+	}
+	return nearest, nil
+}
+
 // Set sets the option with a name in JSON from text.
 func (o *Options) Set(name, text string) error {
-	list := slices.DeleteFunc(o.settings(), func(s setting) bool { return s.about == "" })
-	i := slices.IndexFunc(list, func(s setting) bool { return s.name == name })
-	if i < 0 {
-		nearest := slices.MinFunc(list, func(a, b setting) int {
-			return message.EditDistance(name, a.name) - message.EditDistance(name, b.name)
-		})
-		return fmt.Errorf("there is no setting %q: did you mean %s?", name, nearest.name)
+	s, err := named("setting", name, slices.DeleteFunc(o.settings(), func(s setting) bool { return s.about == "" }))
+	if err != nil {
+		return err
 	}
-	var err error
 	expected := "a text"
-	switch to := list[i].to.(type) {
+	switch to := s.to.(type) {
 	case *int:
 		*to, err = strconv.Atoi(text)
 		expected = "a whole number other than 0"
@@ -180,7 +186,7 @@ func (o *Options) Set(name, text string) error {
 	case *string:
 		*to = text
 	}
-	if err != nil || list[i].value().IsZero() { // 0 would be the default
+	if err != nil || s.value().IsZero() { // 0 would be the default
 		return fmt.Errorf("%s=%s is not %s", name, text, expected)
 	}
 	return nil
@@ -194,14 +200,13 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 		return errors.New("options are an object of names and values")
 	}
 	for name, value := range fields {
-		list := o.settings()
-		i := slices.IndexFunc(list, func(s setting) bool { return s.name == name && s.inJSON() })
-		if i < 0 {
-			return fmt.Errorf("there is no option %q", name)
+		s, err := named("option", name, slices.DeleteFunc(o.settings(), func(s setting) bool { return !s.inJSON() }))
+		if err != nil {
+			return err
 		}
 		d := json.NewDecoder(bytes.NewReader(value))
 		d.DisallowUnknownFields()
-		if err := d.Decode(list[i].to); err != nil {
+		if err := d.Decode(s.to); err != nil {
 			return fmt.Errorf("option %s: %s", name, strings.TrimPrefix(err.Error(), "json: "))
 		}
 	}

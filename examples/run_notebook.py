@@ -57,4 +57,4 @@ def main(path, write):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], "--write" in sys.argv[2:])
+    main(sys.argv[1], "--write" in sys.argv[2:]) if len(sys.argv) > 1 else sys.exit(__doc__)

@@ -64,7 +64,7 @@ class Examples(unittest.TestCase):
     def test_names(self):
         for name in hashgrove.__all__:
             self.assertIsNotNone(getattr(hashgrove, name).__doc__, name)
-        self.assertTrue(set(hashgrove.__all__) <= set(dir(hashgrove)))
+        self.assertEqual(set(dir(hashgrove)), {*hashgrove.__all__, "__version__"})
 
     def test_command(self):
         out = subprocess.run([sys.executable, "-B", "-m", "hashgrove", "--version"], stdout=subprocess.PIPE, text=True,

@@ -185,11 +185,16 @@ class Estimator(Case):
         with self.assertRaises(ValueError):
             h.set_params(bitz=3)
         for bad, word in (({"bits": 0}, "bits"), ({"bits": "many"}, "bits"), ({"method": "magic"}, "magic"),
-                          ({"effort": "heroic"}, "heroic"), ({"options": {"roundz": 1}}, "roundz"), ({"random_state": -1}, "random_state"),
+                          ({"effort": "heroic"}, "heroic"), ({"options": {"roundz": 1}}, "did you mean rounds"), ({"options": {"deepth": 1}}, "did you mean depth"),
+                          ({"threads": 1, "n_jobs": 1}, "n_jobs"), ({"n_jobs": 1.5}, "n_jobs"), ({"random_state": -1}, "random_state"),
                           ({"validation": 3}, "validation"), ({"output": "x"}, "output"), ({"options": {"bits": 3}}, "bits")):
             with self.assertRaisesRegex(ValueError, word):
                 FastHash(**{"bits": 8, **bad}).fit(self.X, self.y)
         self.assertEqual(FastHash(8, "quick", random_state=np.random.RandomState(1)).fit(self.X, self.y).model_.bits, 8)
+        for n, threads in ((None, 0), (3, 3), (-1, os.cpu_count()), (-10**5, 1)):
+            self.assertEqual(FastHash(n_jobs=n)._options().get("threads", 0), threads)
+        self.assertEqual(FastHash(24, "quick", random_state=3, n_jobs=-1).fit(self.X, self.y).transform(self.X[:9]).tolist(),
+                         self.hasher.transform(self.X[:9]).tolist())
 
     def test_missing_values(self):
         X = self.X.copy()
@@ -405,6 +410,13 @@ class Codes(Case):
         for arguments in ({"bits": 7}, {"bits": 4097}, {"bits": 24, "model": self.hasher}, {}):
             with self.assertRaises(hashgrove.Invalid):
                 Index(**arguments)
+        with Index(self.hasher) as ix:
+            for wrong in (1.5, np.float32(2), float("nan"), None):
+                with self.assertRaisesRegex(hashgrove.Invalid, "is no id"):
+                    ix.put([wrong], self.X[:1])
+            ix.add([1], self.X[:1])
+            with self.assertRaisesRegex(hashgrove.Error, "replace it"):
+                ix.add([1], self.X[:1])
 
 
 class Comparisons(Case):

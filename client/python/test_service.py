@@ -34,6 +34,8 @@ class ClientTest(unittest.TestCase):
         self.assertTrue((found.distances[:, 0] == 0).all())
         self.assertTrue((np.diff(found.distances) >= 0).all())
         self.assertEqual(found.hits[0][0]["id"], found.ids[0, 0])
+        D, I = found
+        self.assertTrue(D is found.distances and I is found.ids)
         codes = self.c["shop"].encode(vectors)
         for i in (0, 7):
             for other in (
@@ -135,6 +137,9 @@ class ClientTest(unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 wrong()
+        sparse = type("Sparse", (), {"tocsr": None, "ndim": 2, "shape": (1, 4)})()
+        with self.assertRaisesRegex(TypeError, "sparse"):
+            self.c["shop"].search(sparse)
 
     def test_unreachable(self):
         """Nobody listens, does not speak HTTP, or hangs up: an Error that names the service, and an OSError as before."""

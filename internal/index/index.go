@@ -157,7 +157,7 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if gone > 0 && !replace {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
-				return message.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
+				return message.New("duplicate-id", "item %d: the id %q is already in the index: leave it out, or replace it",
 					r, shortened(b.IDs[r].String()))
 			}
 		}

@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list:
-    return sorted({*globals(), *_later, "__version__"})
+    return sorted([*__all__, "__version__"])
 
 
 def load(path: Any) -> Any:

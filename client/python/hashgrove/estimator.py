@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from typing import Any, Iterable
 
@@ -82,6 +83,7 @@ class FastHash(TransformerMixin, BaseEstimator):
     missing          whether NaN stands for a missing value, which the model then takes everywhere
     options          a dict of further options by the names of the flags, such as {"loss": "hinge", "rounds": 50}
     threads          number of threads; None means all cores, and it never changes a model
+    n_jobs           the same under the name of scikit-learn, where -1 means all cores
     verbose          True and False show a bar or none; None shows one where somebody looks
 
     After fit: model_, n_features_in_, feature_names_in_ (of frames), classes_ (of classes or tags) and report_.
@@ -101,7 +103,7 @@ class FastHash(TransformerMixin, BaseEstimator):
     def __init__(self, bits: int = 64, effort: str = "normal", method: str = "fasthash", random_state: Any = None, *,
                  output: str = "packed", detail_bits: int = 0, validation: float | None = None, min_shared: int = 2,
                  sample: Any = None, missing: bool = False, options: dict | None = None, threads: int | None = None,
-                 verbose: bool | None = None):
+                 verbose: bool | None = None, n_jobs: int | None = None):
         self.bits = bits
         self.effort = effort
         self.method = method
@@ -115,6 +117,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         self.options = options
         self.threads = threads
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, *, pairs: Any = None) -> FastHash:
         """Learn a model. y has a class for each row, or tags: a list for each row, or an indicator matrix. pairs has rows
@@ -172,8 +175,8 @@ class FastHash(TransformerMixin, BaseEstimator):
             o["validation"] = float(self.validation) or -1.0  # 0 would be the default
         if self.min_shared != 2:
             o["min_shared"] = _whole("min_shared", self.min_shared, 1)
-        if self.threads:
-            o["threads"] = _whole("threads", self.threads, 0)
+        if self._threads():
+            o["threads"] = self._threads()
         if self.sample is not None:
             similar, dissimilar = self.sample if isinstance(self.sample, (tuple, list)) else (self.sample, self.sample)
             o["sample_similar"], o["sample_dissimilar"] = _whole("sample", similar, 1), _whole("sample", dissimilar, 1)
@@ -182,6 +185,15 @@ class FastHash(TransformerMixin, BaseEstimator):
                 raise Invalid(f"options has {name!r}, which is a parameter of its own")
             o[name.replace("-", "_")] = value.item() if isinstance(value, np.generic) else value
         return o
+
+    def _threads(self) -> int:
+        """The number of threads; 0 means all cores."""
+        if self.n_jobs is None:
+            return _whole("threads", self.threads or 0, 0)
+        if self.threads is not None:
+            raise Invalid("threads and n_jobs mean the same: give one of them")
+        n = _whole("n_jobs", self.n_jobs, -10**6)
+        return n if n >= 0 else max(1, (os.cpu_count() or 1) + 1 + n)
 
     def _seed(self) -> int:
         r = self.random_state
@@ -209,7 +221,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         if x.shape[1] != self.n_features_in_:
             raise Invalid(f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                           "input")
-        made = model.encode(x.array, output=output or self.output, threads=self.threads)
+        made = model.encode(x.array, output=output or self.output, threads=self._threads())
         frames = self.__dict__.get("_frames", "default")  # without scikit-learn, which does this itself
         if frames == "default":
             return made
@@ -226,7 +238,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         model, x = self._fitted(), arrays.rows(X)
         s = arrays.supervision(y, x.shape[0])
         w = worker.shared()
-        params = {**s.params, "model": model.number(w), "min_shared": self.min_shared, "threads": self.threads or 0}
+        params = {**s.params, "model": model.number(w), "min_shared": self.min_shared, "threads": self._threads()}
         try:
             return float(w.call("score", params, [x, *s.arrays])[0]["map"])
         except Invalid as e:

@@ -137,6 +137,10 @@ class Found:
         self.distances = spread(distances, -1, np.int32)
         self.detail_distances = None if detail is None else spread(detail, -1, np.int32)
 
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Distances and ids, in the order of FAISS: D, I = index.search(vectors)."""
+        return iter((self.distances, self.ids))
+
     @property
     def answer(self) -> dict:
         return self._answer
@@ -233,6 +237,8 @@ class Client:
 
     def _rows(self, vectors):
         """Vectors as rows to send, and whether they are one vector."""
+        if hasattr(vectors, "tocsr"):
+            raise TypeError("vectors is a sparse matrix, but dense data is required: use vectors.toarray()")
         rows = np.asarray(vectors)
         if rows.ndim not in (1, 2):
             raise Invalid(f"an array of {rows.ndim} dimensions: vectors have one, and rows of vectors two")
@@ -493,6 +499,8 @@ def _path(*names):
 
 
 def _id(x):
+    if isinstance(x, (float, np.floating)) or x is None:
+        raise Invalid(f"{x!r} is no id: an id is a whole number or a text")
     return int(x) if isinstance(x, (int, np.integer)) else str(x)
 
 
