@@ -5,6 +5,7 @@
 //	frame.go     a JSON head and raw arrays
 //	worker.go    requests in, answers out, many at a time
 //	models.go    load, train, encode
+//	codes.go     distances between codes that a program brings
 //	indexes.go   indexes in memory or in files: requests of the HTTP API, which a service in the worker answers
 //	compare.go   methods side by side
 //
@@ -124,7 +125,7 @@ func operations() map[string]operation {
 		"hello": (*call).hello, "load": (*call).load, "train": (*call).train, "encode": (*call).encode,
 		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
 		"index": (*call).openIndex, "vectors": (*call).setVectors, "save": (*call).saveIndex, "duplicates": (*call).duplicates,
-		"http": (*call).http,
+		"http": (*call).http, "nearest": (*call).nearest, "counts": (*call).counts,
 	}
 }
 
