@@ -58,7 +58,7 @@ full:
 # needs a C compiler. It slows the trees thirtyfold: the long tests run with it only in nightly.
 QUICK = HASHGROVE_REQUIRED=
 RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
-	./internal/par/... ./internal/section/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
+	./internal/par/... ./internal/section/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/worker"
+	"hashgrove/server/worker"
 )
 
 // worker is hidden: programs start it, as Python's package hashgrove does, and people have the other verbs.
