@@ -16,7 +16,8 @@ import (
 	"hashgrove/internal/message"
 )
 
-// Matrix is Y: symmetric, over Len rows. At returns y_ij in {-1, 0, +1}, and 0 for a row with itself.
+// Matrix is Y: symmetric, over Len rows. At returns y_ij in {-1, 0, +1}, and 0 for a row with itself. It is *Classes,
+// *Tags or *Pairs.
 type Matrix interface {
 	Len() int
 	At(i, j int) int
@@ -26,17 +27,6 @@ type Matrix interface {
 
 // DefaultShared is the default for the least number of tags that similar rows share.
 const DefaultShared = 2
-
-// ListPairs lists all defined pairs of a matrix by looking at each of the n² once.
-func ListPairs(m Matrix) (*Pairs, error) {
-	b := newBuilder(m.Len())
-	for i := range m.Len() {
-		for j := range i {
-			b.add(int32(i), int32(j), m.At(i, j))
-		}
-	}
-	return b.pairs()
-}
 
 // units groups the rows that are alike in Y: classes, or distinct sets of tags.
 type units struct {

@@ -9,9 +9,8 @@ import (
 	"hashgrove/internal/message"
 )
 
-// Sample draws for every row of m the given numbers of similar and dissimilar rows, or all if there are fewer. Classes,
-// tags and pairs are read through their own structure, any other matrix at all n² places. Pairs sampled from classes
-// remember them.
+// Sample draws for every row of m the given numbers of similar and dissimilar rows, or all if there are fewer. Pairs
+// sampled from classes remember them.
 func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	if similar < 0 || dissimilar < 0 || similar+dissimilar == 0 {
 		return nil, message.New("bad-number",
@@ -31,21 +30,6 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 		for i := range n {
 			s.draw(i, m.Similar(i), similar, 1)
 			s.draw(i, m.Dissimilar(i), dissimilar, -1)
-		}
-	default:
-		var near, far []int32
-		for i := range n {
-			near, far = near[:0], far[:0]
-			for j := range n {
-				switch m.At(i, j) {
-				case 1:
-					near = append(near, int32(j))
-				case -1:
-					far = append(far, int32(j))
-				}
-			}
-			s.draw(i, near, similar, 1)
-			s.draw(i, far, dissimilar, -1)
 		}
 	}
 	p, err := s.pairs()

@@ -33,18 +33,8 @@ func Blocks(y affinity.Matrix, seed uint64) [][]int32 {
 			blocks[b] = rows
 		}
 		return blocks
-	case *affinity.Pairs:
-		return pairBlocks(y, seed)
 	}
-	pairs, err := affinity.ListPairs(y)
-	if err != nil { // no pair is defined: all rows fit together
-		all := make([]int32, y.Len())
-		for i := range all {
-			all[i] = int32(i)
-		}
-		return [][]int32{all}
-	}
-	return pairBlocks(pairs, seed)
+	return pairBlocks(y.(*affinity.Pairs), seed)
 }
 
 func classBlocks(y *affinity.Classes) [][]int32 {

@@ -198,8 +198,7 @@ type problem interface {
 	counts() (similar, dissimilar int64)
 }
 
-// New prepares Step 1 for codes of the given number of bits. Of a matrix from outside package affinity it reads all n²
-// entries once.
+// New prepares Step 1 for codes of the given number of bits.
 func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -222,14 +221,8 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 		p.p, err = newGrouped(y, nil, count, o, seed)
 	case *affinity.Tags:
 		p.p, err = newGrouped(y, y, count, o, seed)
-	default:
-		pairs, ok := y.(*affinity.Pairs)
-		if !ok {
-			if pairs, err = affinity.ListPairs(y); err != nil {
-				return nil, err
-			}
-		}
-		p.p = newListed(pairs, count, o, seed)
+	case *affinity.Pairs:
+		p.p = newListed(y, count, o, seed)
 	}
 	return p, err
 }

@@ -280,34 +280,21 @@ func TestBlocksHaveNoDissimilarPair(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 20 {
 		for kind, y := range kinds(t, r, 40) {
-			for _, m := range []affinity.Matrix{y, other{y}} {
-				seen := make([]bool, y.Len())
-				for _, block := range Blocks(m, r.Uint64()) {
-					for k, i := range block {
-						seen[i] = true
-						for _, j := range block[:k] {
-							if i == j || y.At(int(i), int(j)) < 0 {
-								t.Fatalf("%s: rows %d and %d in one block", kind, i, j)
-							}
+			seen := make([]bool, y.Len())
+			for _, block := range Blocks(y, r.Uint64()) {
+				for k, i := range block {
+					seen[i] = true
+					for _, j := range block[:k] {
+						if i == j || y.At(int(i), int(j)) < 0 {
+							t.Fatalf("%s: rows %d and %d in one block", kind, i, j)
 						}
 					}
 				}
-				if slices.Contains(seen, false) {
-					t.Fatalf("%s: some row is in no block", kind)
-				}
+			}
+			if slices.Contains(seen, false) {
+				t.Fatalf("%s: some row is in no block", kind)
 			}
 		}
-	}
-}
-
-// other hides the kind of a matrix.
-type other struct{ affinity.Matrix }
-
-func TestAnyMatrixIsReadAsPairs(t *testing.T) {
-	y := kinds(t, rand.New(rand.NewPCG(8, 8)), 30)["pairs"]
-	want, _ := train(t, y, 5, Options{}, 0.1)
-	if got, _ := train(t, other{y}, 5, Options{}, 0.1); !slices.Equal(got, want) {
-		t.Error("a matrix of another type gives another result")
 	}
 }
 

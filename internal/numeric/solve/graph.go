@@ -3,7 +3,6 @@ package solve
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -77,8 +76,6 @@ func SimilarNeighbours(ctx context.Context, x vectors.Matrix, y affinity.Matrix,
 			}
 			near[i] = nearestLinks(i, k, y.Similar(i), theirs)
 		})
-	default:
-		return nil, fmt.Errorf("no neighbours by an affinity of type %T", y)
 	}
 	if err != nil {
 		return nil, err

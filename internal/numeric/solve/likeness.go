@@ -10,7 +10,6 @@ package solve
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/par"
@@ -51,8 +50,6 @@ func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness
 		}
 	case *affinity.Pairs:
 		s.pairs = y
-	default:
-		return nil, fmt.Errorf("no product with an affinity of type %T", y)
 	}
 	return s, nil
 }
