@@ -85,10 +85,12 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 // ErrInexact is what is wrong with a number that is not exact.
 var ErrInexact = errors.New("would be rounded, as whole numbers beyond 2^53 are: give it as a text")
 
-// IsExact reports whether x is the whole number that the text spells; other numbers are rounded to 15 digits or more.
+// IsExact reports whether x is the whole number that the text spells, or the text is how x is usually written, with the
+// fewest digits and zeros after them; other numbers are rounded to 15 digits or more.
 func IsExact(text string, x float64) bool {
+	text = strings.TrimPrefix(text, "+")
 	return math.Abs(x) < 1<<53 || strings.ContainsAny(text, ".eE") ||
-		strconv.FormatFloat(x, 'f', 0, 64) == strings.TrimPrefix(text, "+")
+		text == strconv.FormatFloat(x, 'f', 0, 64) || text == strconv.FormatFloat(x, 'f', -1, 64)
 }
 
 // Item is one thing that can be found.

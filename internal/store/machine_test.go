@@ -1,12 +1,14 @@
-package store
+package store_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,55 +16,97 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hashgrove/internal/hamming"
+	"hashgrove/api"
+	"hashgrove/client"
 	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/search"
+	"hashgrove/internal/store"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/testkit/searchtest"
+	"hashgrove/server"
 )
 
-// TestWritesAndSearches makes any writes to an index in a file and to indexes in memory, laid out in several ways, and
-// asks all of them the same questions. A map of items and the definition of a search know the answers. What fails is
-// made short, and kept in testdata/rapid to be run again.
+// TestWritesAndSearches makes any writes, of vectors and of codes, to everything that holds items: indexes in memory, laid
+// out in several ways, an index in a file, a service, the process behind Python, and in make check a table of PostgreSQL.
+// It asks all of them the same questions, and the slow definition of a search knows the answers. What fails is made
+// short, and kept in testdata/rapid to be run again.
 func TestWritesAndSearches(t *testing.T) {
 	if !needs.Full() { // a third of what make check does
 		defer func(was string) { _ = flag.Set("rapid.checks", was) }(flag.Lookup("rapid.checks").Value.String())
 		_ = flag.Set("rapid.checks", "30")
 	}
+	web, err := server.New(t.Context(), server.Options{Limits: server.Limits{K: 1 << 20, Hits: 1 << 30}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(web.Handler())
+	t.Cleanup(func() {
+		listening.Close()
+		if err := web.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	pipe, tables := startPipe(t), startDatabase(t)
+	sizes := []searchtest.Size{{Bits: 8}, {Bits: 64, Rank: api.Expected}, {Bits: 100}, {Bits: 96, Detail: 32, Rank: api.Margins}}
+	check := 0
 	rapid.Check(t, func(r *rapid.T) {
-		m := &machine{T: t, bits: rapid.SampledFrom([]int{8, 64, 100}).Draw(r, "bits"), want: world{}}
-		m.store, m.path = create(t, Options{Bits: m.bits})
-		m.quick()
+		check++
+		name := fmt.Sprint("check-", check)
+		m := &machine{T: t, want: store.World{}, vectors: map[index.ID][]float32{}, table: tables}
+		m.model = searchtest.NewWorld(rapid.SampledFrom(sizes).Draw(r, "codes"), 7).Model
 		for _, tables := range []int{-1, 0, 2} {
-			m.memory = append(m.memory, index.New(m.bits, hamming.Fingerprint{}, index.Config{Tables: tables}))
+			x := index.New(m.model.Encoder.Bits(), m.model.Fingerprint(), index.Config{Tables: tables})
+			m.local = append(m.local, &local{x, m.model, search.NewTable()})
+		}
+		m.path = filepath.Join(t.TempDir(), "items.hgi")
+		file, err := store.Create(t.Context(), m.path, store.Options{Model: m.model})
+		m.must(r, err)
+		m.file = &local{file, m.model, search.NewTable()}
+		m.local = append(m.local, m.file)
+		file.Quick()
+		m.must(r, web.AddCollection(t.Context(), server.CollectionOptions{Name: name, Model: bytesOf(t, m.model)}))
+		m.must(r, web.SetVectors(t.Context(), name, []string{"nobody"}, [][]float32{make([]float32, searchtest.Dimension)}))
+		pipe.create(t, name, m.model)
+		tables.create(t, name)
+		for _, c := range []*client.Client{{URL: listening.URL}, {URL: "http://worker", HTTP: pipe.client()}} {
+			m.all = append(m.all, remote{c.Collection(name)})
+		}
+		for _, x := range m.local {
+			m.all = append(m.all, x)
 		}
 		r.Repeat(map[string]func(*rapid.T){
 			"": m.same, "upsert": m.upsert, "add": m.add, "update": m.update, "delete": m.delete, "delete where": m.deleteWhere,
-			"fill": m.fill, "compact": m.compact, "reopen": m.reopen, "restore": m.restore, "search": m.search,
+			"fill": m.fill, "compact": m.compact, "reopen": m.reopen, "restore": m.restore, "search": m.search, "scan": m.scan,
 		})
-		m.must(r, m.store.Close())
+		m.must(r, m.opened().Close())
 	})
 }
 
-// machine is the indexes and what they should hold.
+// holder is what holds items.
+type holder interface {
+	api.Searcher
+	put(ctx context.Context, b *index.Batch, vectors [][]float32, add bool) error
+	update(ctx context.Context, b *index.Batch, replace bool) (int, error)
+	delete(ctx context.Context, ids []index.ID) (int, error)
+	deleteWhere(ctx context.Context, f index.Filter) (int, error)
+	items(ctx context.Context) ([]api.Item, error)
+}
+
+// machine is all holders, and what they should hold.
 type machine struct {
 	*testing.T
-	bits   int
-	path   string
-	store  *Store
-	memory []*index.Index
-	want   world
+	model   *model.Model
+	all     []holder
+	local   []*local // of all
+	file    *local   // of local, at path
+	path    string
+	table   *database // nil outside make check
+	want    store.World
+	vectors map[index.ID][]float32
 }
 
-// quick leaves out syncs, which no power cut will miss.
-func (m *machine) quick() { m.store.file.NoSync = true }
-
-func (m *machine) all() []both {
-	list := []both{m.store}
-	for _, x := range m.memory {
-		list = append(list, x)
-	}
-	return list
-}
+func (m *machine) opened() *store.Store { return m.file.index.(*store.Store) }
 
 func (m *machine) must(r *rapid.T, err error) {
 	r.Helper()
@@ -79,102 +123,98 @@ func drawID(r *rapid.T) index.ID {
 	return index.Int(int64(n))
 }
 
-// code draws one of a few codes, with a few bits flipped.
-func (m *machine) code(r *rapid.T) []uint64 {
-	c, rng := hamming.NewCodes(1, m.bits), rand.New(rand.NewPCG(rapid.Uint64Range(0, 3).Draw(r, "centre"), 1))
-	for b := range m.bits {
-		c.SetBit(0, b, rng.IntN(2) == 0)
-	}
-	for _, b := range rapid.SliceOfN(rapid.IntRange(0, m.bits-1), 0, 3).Draw(r, "flips") {
-		c.SetBit(0, b, !c.Bit(0, b))
-	}
-	return c.Data
+// batch draws items with different ids, and the vectors of those whose codes the model has made.
+func (m *machine) batch(r *rapid.T) (*index.Batch, [][]float32) {
+	ids := rapid.SliceOfNDistinct(rapid.Custom(drawID), 1, 8, func(id index.ID) index.ID { return id }).Draw(r, "ids")
+	return m.made(r, ids, rapid.Uint64Range(0, 50).Draw(r, "items"), rapid.Bool().Draw(r, "vectors"))
 }
 
-func (m *machine) batch(r *rapid.T) *index.Batch {
-	some := func(name string, of ...string) string { return rapid.SampledFrom(append(of, "")).Draw(r, name) }
-	b := index.NewBatch(m.bits)
-	for range rapid.IntRange(1, 8).Draw(r, "items") {
-		it := index.Item{ID: drawID(r), Code: m.code(r), Label: some("label", "a", "b"), Attributes: map[string]index.Value{}}
-		it.Tags = rapid.SliceOfN(rapid.SampledFrom([]string{"s", "t"}), 0, 2).Draw(r, "tags")
-		if price := rapid.IntRange(-1, 4).Draw(r, "price"); price >= 0 {
-			it.Attributes["price"] = index.Number(float64(price))
+func (m *machine) made(r *rapid.T, ids []index.ID, seed uint64, vectors bool) (*index.Batch, [][]float32) {
+	b := searchtest.Items(len(ids), m.model.Encoder.Bits(), seed)
+	b.IDs, b.Fingerprint = ids, m.model.Fingerprint()
+	rows := make([][]float32, len(ids))
+	for i := range ids {
+		if vectors {
+			rows[i] = searchtest.RandomVector(rand.New(rand.NewPCG(seed, uint64(i))))
+			code, err := m.model.EncodeRow(rows[i])
+			m.must(r, err)
+			copy(b.Codes.Row(i), code)
 		}
-		if kind := some("kind", "new", "old"); kind != "" {
-			it.Attributes["kind"] = index.String(kind)
-		}
-		if added := some("added", "2024-01-31", "2024-01-31T02:00+02:00"); added != "" {
-			it.Attributes["added"] = index.String(added)
-		}
-		b.Append(it)
 	}
-	return b
+	return b, rows
 }
 
 func (m *machine) upsert(r *rapid.T) {
-	b := m.batch(r)
-	for _, x := range m.all() {
-		m.must(r, x.Upsert(ctx, b))
+	b, rows := m.batch(r)
+	m.put(r, b, rows)
+}
+
+func (m *machine) put(r *rapid.T, b *index.Batch, rows [][]float32) {
+	for _, x := range m.all {
+		m.must(r, x.put(m.Context(), b, rows, false))
 	}
-	m.want.put(b)
+	m.note(b, rows)
+}
+
+func (m *machine) note(b *index.Batch, rows [][]float32) {
+	m.want.Put(b)
+	for i, id := range b.IDs {
+		if delete(m.vectors, id); rows[i] != nil {
+			m.vectors[id] = rows[i]
+		}
+	}
 }
 
 func (m *machine) add(r *rapid.T) {
-	b, fresh := m.batch(r), true
-	seen := maps.Clone(m.want)
-	for i, id := range b.IDs {
-		_, there := seen[id]
-		fresh, seen[id] = fresh && !there, b.Item(i)
-	}
-	for _, x := range m.all() {
-		if err := x.Add(ctx, b); (err == nil) != fresh {
+	b, rows := m.batch(r)
+	fresh := !slices.ContainsFunc(b.IDs, func(id index.ID) bool { _, there := m.want[id]; return there })
+	for _, x := range m.all {
+		if err := x.put(m.Context(), b, rows, true); (err == nil) != fresh {
 			r.Fatalf("adding items that are new: %t; %v", fresh, err)
 		}
 	}
 	if fresh {
-		m.want.put(b)
+		m.note(b, rows)
 	}
 }
 
 func (m *machine) update(r *rapid.T) {
-	all, b, seen := m.batch(r), index.NewBatch(m.bits), map[index.ID]bool{}
-	for i, id := range all.IDs {
-		if !seen[id] {
-			b.Append(all.Item(i))
-		}
-		seen[id] = true
+	b, _ := m.batch(r)
+	for i := range b.IDs {
+		b.Labels[i] = rapid.SampledFrom([]string{"boots", "z"}).Draw(r, "label")
 	}
 	b = b.Details()
 	replace := rapid.Bool().Draw(r, "replace")
-	want := m.want.update(b, replace)
-	for _, x := range m.all() {
-		if n, err := x.Update(ctx, b, replace); n != want || err != nil {
+	want := m.want.Update(b, replace)
+	for _, x := range m.all {
+		if n, err := x.update(m.Context(), b, replace); n != want || err != nil {
 			r.Fatalf("%d updated, %v; want %d", n, err, want)
 		}
+	}
+}
+
+// gone notes which items were deleted.
+func (m *machine) gone(ids []index.ID) {
+	for _, id := range ids {
+		delete(m.want, id)
+		delete(m.vectors, id)
 	}
 }
 
 func (m *machine) delete(r *rapid.T) {
 	ids := rapid.SliceOfN(rapid.Custom(drawID), 1, 6).Draw(r, "ids")
 	before := len(m.want)
-	for _, id := range ids {
-		delete(m.want, id)
-	}
-	for _, x := range m.all() {
-		if n, err := x.Delete(ctx, ids...); n != before-len(m.want) || err != nil {
+	m.gone(ids)
+	for _, x := range m.all {
+		if n, err := x.delete(m.Context(), ids); n != before-len(m.want) || err != nil {
 			r.Fatalf("%d deleted, %v; want %d", n, err, before-len(m.want))
 		}
 	}
 }
 
-// filters name what some items have; a filter is refused where none has it.
-var filters = []string{
-	`label = "a"`, `not label = "a"`, `tag = "s" and price < 3`, `price in (1, 2) or kind = "old"`, `has kind`, `id < 5`,
-	`id starts with "p1"`, `added = 2024-01-31`, `not added < "2024-01-31T00:00Z"`, `kind != "new"`, `nothing = 3`,
-}
-
 func (m *machine) filter(r *rapid.T, more ...string) (index.Filter, []index.Item, error) {
-	f, err := index.Parse(rapid.SampledFrom(append(more, filters...)).Draw(r, "where"))
+	filters := slices.Concat(more, searchtest.Filters, searchtest.DateFilters)
+	f, err := index.Parse(rapid.SampledFrom(filters).Draw(r, "where"))
 	m.must(r, err)
 	items, err := searchtest.Matching(m.items(), f)
 	return f, items, err
@@ -191,11 +231,13 @@ func (m *machine) items() []index.Item {
 
 func (m *machine) deleteWhere(r *rapid.T) {
 	f, items, refused := m.filter(r)
+	var ids []index.ID
 	for _, it := range items {
-		delete(m.want, it.ID)
+		ids = append(ids, it.ID)
 	}
-	for _, x := range m.all() {
-		if n, err := x.DeleteWhere(ctx, f); n != len(items) || (err == nil) != (refused == nil) {
+	m.gone(ids)
+	for _, x := range m.all {
+		if n, err := x.deleteWhere(m.Context(), f); n != len(items) || (err == nil) != (refused == nil) {
 			r.Fatalf("%d deleted, %v; want %d, %v", n, err, len(items), refused)
 		}
 	}
@@ -206,73 +248,110 @@ func (m *machine) fill(r *rapid.T) {
 	if len(m.want) > 1000 || rapid.IntRange(0, 5).Draw(r, "rarely") < 5 {
 		r.Skip("nothing to fill")
 	}
-	b := (maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 1)), m.bits}).batch(1200)
-	for _, x := range m.all() {
-		m.must(r, x.Upsert(ctx, b))
+	ids := make([]index.ID, 1200)
+	for i := range ids {
+		ids[i] = index.Int(int64(i))
 	}
-	m.want.put(b)
+	b, rows := m.made(r, ids, rapid.Uint64Range(0, 50).Draw(r, "items"), false)
+	m.put(r, b, rows)
 }
 
 func (m *machine) compact(r *rapid.T) {
-	for _, x := range m.all() {
-		m.must(r, x.Compact(ctx))
+	for _, x := range m.local {
+		m.must(r, x.index.Compact(m.Context()))
 	}
-	m.quick()
+	m.opened().Quick()
 }
 
 // reopen checks the file, asks it while its items stay on disk, and opens it again.
 func (m *machine) reopen(r *rapid.T) {
-	m.must(r, m.store.Close())
-	report, err := Verify(ctx, m.path, nil)
+	ctx := m.Context()
+	m.must(r, m.opened().Close())
+	report, err := store.Verify(ctx, m.path, nil)
 	if m.must(r, err); report.Items != len(m.want) {
 		r.Fatalf("%d items were verified, want %d", report.Items, len(m.want))
 	}
-	disk, err := Open(ctx, m.path, OpenOptions{ReadOnly: true, OnDisk: true})
+	disk, err := store.Open(ctx, m.path, store.OpenOptions{ReadOnly: true, OnDisk: true})
 	m.must(r, err)
 	f, items, refused := m.filter(r, "")
 	x, err := disk.Select(ctx, f, nil)
 	m.must(r, err)
 	m.ask(r, x.Snapshot, f, items, refused)
 	m.must(r, disk.Close())
-	m.store, err = Open(ctx, m.path, OpenOptions{})
+	m.open(r)
+}
+
+func (m *machine) open(r *rapid.T) {
+	file, err := store.Open(m.Context(), m.path, store.OpenOptions{})
 	m.must(r, err)
-	m.quick()
+	file.Quick()
+	m.file.index = file
 }
 
 // restore goes on with a copy of a copy.
 func (m *machine) restore(r *rapid.T) {
 	copied := filepath.Join(m.TempDir(), "copy")
-	_, err := m.store.BackupFile(ctx, copied)
+	_, err := m.opened().BackupFile(m.Context(), copied)
 	m.must(r, err)
 	m.path = copied + ".restored"
-	_, err = Restore(ctx, copied, m.path)
-	m.must(r, errors.Join(err, m.store.Close()))
-	m.store, err = Open(ctx, m.path, OpenOptions{})
-	m.must(r, err)
-	m.quick()
+	_, err = store.Restore(m.Context(), copied, m.path)
+	m.must(r, errors.Join(err, m.opened().Close()))
+	m.open(r)
 }
 
+// world is what every holder should hold.
+func (m *machine) world() *searchtest.World {
+	w := &searchtest.World{Model: m.model, Items: index.NewBatch(m.model.Encoder.Bits()), Vectors: map[api.ID][]float32{}}
+	w.Items.Fingerprint = m.model.Fingerprint()
+	for _, it := range m.items() {
+		w.Items.Append(it)
+	}
+	for id, x := range m.vectors {
+		w.Vectors[api.ID(id.String())] = x
+	}
+	return w
+}
+
+// search sends requests of all kinds.
 func (m *machine) search(r *rapid.T) {
+	w := m.world()
+	for i := range 3 {
+		seed := rapid.Uint64().Draw(r, "request")
+		for _, x := range m.all {
+			searchtest.Ask(r, w, x, searchtest.Abilities{Full: true}, seed)
+		}
+		if m.table != nil && i == 0 {
+			searchtest.Ask(r, w, m.table.searcher(r, w), searchtest.Abilities{}, seed)
+		}
+	}
+}
+
+// scan searches the indexes below all of that in each of their ways.
+func (m *machine) scan(r *rapid.T) {
 	f, items, refused := m.filter(r, "")
-	for _, x := range m.all() {
-		m.ask(r, x.Snapshot(), f, items, refused)
+	for _, x := range m.local {
+		m.ask(r, x.index.Snapshot(), f, items, refused)
 	}
 }
 
 // ask searches one index, and compares the answer with the definition.
 func (m *machine) ask(r *rapid.T, x *index.Snapshot, f index.Filter, items []index.Item, refused error) {
-	q := searchtest.Question{Code: m.code(r), Bits: m.bits, K: rapid.IntRange(1, 12).Draw(r, "k"), Radius: math.MaxInt}
+	one := searchtest.Items(1, x.Bits(), rapid.Uint64Range(0, 50).Draw(r, "code"))
+	q := searchtest.Question{
+		Code: one.Codes.Data, Bits: x.Bits(), Detail: x.Fingerprint().Detail(x.Bits()),
+		K: rapid.IntRange(1, 12).Draw(r, "k"), Radius: math.MaxInt,
+	}
 	o := index.Options{Filter: f, Method: rapid.SampledFrom([]index.Method{"", index.Scan, index.Tables, index.List}).Draw(r, "method")}
 	o.Threads = rapid.IntRange(1, 3).Draw(r, "threads")
 	if rapid.Bool().Draw(r, "by margins") {
 		o.Rank, q.ByMargins = index.ByMargins, true
-		q.Margins = rapid.SliceOfN(rapid.Float32Range(-2, 2), m.bits, m.bits).Draw(r, "margins")
+		q.Margins = rapid.SliceOfN(rapid.Float32Range(-2, 2), x.Bits(), x.Bits()).Draw(r, "margins")
 		o.Margins = q.Margins
 	}
-	got, err := x.Search(ctx, q.Code, q.K, o)
+	got, err := x.Search(m.Context(), q.Code, q.K, o)
 	if rapid.Bool().Draw(r, "within") {
-		q.Radius, q.K = rapid.IntRange(0, m.bits/2).Draw(r, "radius"), math.MaxInt
-		got, err = x.Within(ctx, q.Code, q.Radius, o)
+		q.Radius, q.K = rapid.IntRange(0, x.Bits()/2).Draw(r, "radius"), math.MaxInt
+		got, err = x.Within(m.Context(), q.Code, q.Radius, o)
 	}
 	if (err == nil) != (refused == nil) {
 		r.Fatalf("%v: %v, want %v", f, err, refused)
@@ -288,19 +367,24 @@ func (m *machine) ask(r *rapid.T, x *index.Snapshot, f index.Filter, items []ind
 	}
 }
 
-// same checks that every index holds exactly what it should.
+// same checks that every holder holds exactly what it should.
 func (m *machine) same(r *rapid.T) {
-	want := m.items()
-	for i, x := range m.all() {
-		s := x.Snapshot()
-		hits, err := s.Matches(index.Filter{})
+	var want []api.Item
+	for _, it := range m.items() {
+		want = append(want, search.Item(it, m.model.Encoder.Bits()))
+	}
+	if s := m.opened(); s.Info().Items != len(want) || s.OnDisk() != len(want) {
+		r.Fatalf("%d items on disk, want %d", s.OnDisk(), len(want))
+	}
+	for i, x := range m.all {
+		have, err := x.items(m.Context())
 		m.must(r, err)
-		if len(hits) != len(want) || m.store.Info().Items != len(want) || int(m.store.state.items) != len(want) {
-			r.Fatalf("index %d has %d items, %d on disk; want %d", i, len(hits), m.store.state.items, len(want))
+		if len(have) != len(want) {
+			r.Fatalf("holder %d has %d items, want %d", i, len(have), len(want))
 		}
-		for j, h := range hits {
-			if have := s.Item(h); !reflect.DeepEqual(have, want[j]) {
-				r.Fatalf("index %d has %+v, want %+v", i, have, want[j])
+		for j := range want {
+			if !reflect.DeepEqual(have[j], want[j]) {
+				r.Fatalf("holder %d has %+v, want %+v", i, have[j], want[j])
 			}
 		}
 	}

@@ -50,19 +50,6 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// both is the common interface of an index in memory and one in a file.
-type both interface {
-	Add(ctx context.Context, b *index.Batch) error
-	Upsert(ctx context.Context, b *index.Batch) error
-	Update(ctx context.Context, b *index.Batch, replace bool) (int, error)
-	Delete(ctx context.Context, ids ...index.ID) (int, error)
-	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
-	Compact(ctx context.Context) error
-	Snapshot() *index.Snapshot
-}
-
-var _, _ both = (*Store)(nil), (*index.Index)(nil)
-
 // fine is ok for what also returns a report.
 func fine(t testing.TB) func(Report, error) {
 	return func(_ Report, err error) {

@@ -187,7 +187,10 @@ func fits(op string, kinds index.Kind, v index.Value) bool {
 		return texts != 0
 	case isNumber:
 		return kinds&index.NumberKind != 0
-	case kinds == index.DateKind, kinds == index.BooleanKind:
+	case kinds == index.DateKind:
+		text, _ := v.Text() // years and months sort before their days
+		return v.Kind() == kinds || index.String(text+"-01-01").Kind() == kinds || index.String(text+"-01").Kind() == kinds
+	case kinds == index.BooleanKind:
 		return v.Kind() == kinds
 	}
 	return texts != 0

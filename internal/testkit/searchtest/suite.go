@@ -11,6 +11,7 @@
 package searchtest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -57,9 +58,25 @@ func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, ca
 	}
 }
 
+// Ask sends a searcher one random request and compares the answer with the definition. Unlike those of Run, the items of
+// the world may be any.
+func Ask(t Tester, w *World, searcher api.Searcher, can Abilities, seed uint64) {
+	s := newSuite(t, w, can, seed)
+	s.searcher = searcher
+	s.compare(s.request())
+}
+
+// Tester is a test, of package testing or another.
+type Tester interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // suite checks one searcher in one world.
 type suite struct {
-	testing.TB
+	Tester
 	world        *World
 	can          Abilities
 	searcher     api.Searcher
@@ -68,8 +85,8 @@ type suite struct {
 	exact, found int // hits of an approximate searcher
 }
 
-func newSuite(t testing.TB, w *World, can Abilities, seed uint64) *suite {
-	return &suite{TB: t, world: w, can: can, oracle: Oracle{w}, rng: rand.New(rand.NewPCG(seed, 3))}
+func newSuite(t Tester, w *World, can Abilities, seed uint64) *suite {
+	return &suite{Tester: t, world: w, can: can, oracle: Oracle{w}, rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
 func (s *suite) run() {

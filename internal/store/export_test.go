@@ -1,0 +1,16 @@
+package store
+
+import "hashgrove/internal/index"
+
+// Quick leaves out syncs, which no power cut will miss.
+func (s *Store) Quick() { s.file.NoSync = true }
+
+// OnDisk returns how many items the file says that it has.
+func (s *Store) OnDisk() int { return int(s.state.items) }
+
+// World is what an index should hold.
+type World = world
+
+func (w world) Put(b *index.Batch) { w.put(b) }
+
+func (w world) Update(b *index.Batch, replace bool) int { return w.update(b, replace) }
