@@ -152,8 +152,8 @@ func TestDemoLeavesAReport(t *testing.T) {
 	if detail.Leading().NearestOfClass10 < 2*fast.Leading().NearestOfClass10 {
 		t.Errorf("with detail %+v, without %+v", detail.Leading(), fast.Leading())
 	}
-	if page := string(read(t, "shop/report.html")); !strings.Contains(page, "pullover") {
-		t.Error("the report has no classes")
+	if page := string(read(t, "shop/report.html")); !strings.Contains(page, "FastHash") {
+		t.Error("the report does not name the method")
 	}
 	if m := informed(t, "shop/demo.hgm"); m.Bits != 4+method.UsualDetail {
 		t.Errorf("the model has %d bits", m.Bits)

@@ -166,7 +166,7 @@ func TestHelpExamples(t *testing.T) {
 	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
 		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "export", "search", "index list", "index export", "index backup",
-		"index restore", "index migrate", "info", "verify", "serve", "push", "pull", "demo", "features",
+		"index restore", "index migrate", "info", "verify", "serve", "push", "pull", "demo", "features", "duplicates",
 	}
 	server := ""
 	if pgtest.Available() {

@@ -97,15 +97,15 @@ func (j *join) choose() (best [][]uint64) {
 	least := 0.0
 	for m := r; m <= min(r+6, width) && binomial(m, m-r) <= mostChoices; m++ {
 		masks := choices(width, m, r)
-		perPair := compareCost + perWord*float64(j.codes.Words)
+		perPair := compareCost + float64(perWord*float64(j.codes.Words))
 		cost := 0.0
 		for i, mask := range masks {
 			if i < 16 { // the rest will be like these
-				cost += perPair * n * n / 2 * (equalPairs(sample, mask) + 1/max(n, 1))
+				cost += float64(perPair * n * n / 2 * (equalPairs(sample, mask) + 1/max(n, 1)))
 			}
 		}
-		cost *= float64(len(masks)) / float64(min(len(masks), 16))
-		cost += float64(len(masks)) * n * bucketCost * float64(1+j.codes.Words) / 2
+		cost = float64(cost * float64(len(masks)) / float64(min(len(masks), 16)))
+		cost += float64(float64(len(masks)) * n * bucketCost * float64(1+j.codes.Words) / 2)
 		if best == nil || cost < least {
 			best, least = masks, cost
 		}
