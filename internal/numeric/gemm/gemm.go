@@ -15,7 +15,7 @@
 //			Left     rows of A in panels of 6, laid out by k      stays in the L2 cache
 //			for each panel of B                                   stays in the L1 cache
 //				for each panel of A
-//					kernel   6 x 16 values of C in registers
+//					kernel   6 x 16 values of C in registers, or 12 x 16
 package gemm
 
 import (
@@ -187,6 +187,11 @@ func block(c, a View, b *Right, rows, cols span, lower bool) {
 			for i := first; i < i1; i += tileRows {
 				rows, cols := min(tileRows, i1-i), min(tileCols, j1-j)
 				at, corner := left.data[(i-i0)*k:], c.Data[(i-i0)*step+j-j0:]
+				if pairs != nil && i1-i >= 2*tileRows && cols == tileCols {
+					pairs(k, &at[0], &panel[0], &corner[0], step, k0 > 0)
+					i += tileRows
+					continue
+				}
 				if rows == tileRows && cols == tileCols {
 					kernel(k, &at[0], &panel[0], &corner[0], step, k0 > 0)
 					continue
@@ -342,6 +347,11 @@ func (l *Left) Strip(dst []float32, r *Right, p int) {
 	}
 	panel := r.Panel(p)
 	for i := 0; i < l.rows; i += tileRows {
+		if pairs != nil && l.rows-i > tileRows {
+			pairs(l.k, &l.data[i*l.k], &panel[0], &dst[i*tileCols], tileCols, false)
+			i += tileRows
+			continue
+		}
 		kernel(l.k, &l.data[i*l.k], &panel[0], &dst[i*tileCols], tileCols, false)
 	}
 }

@@ -9,6 +9,12 @@ import "golang.org/x/sys/cpu"
 // hasKernel reports whether this machine has the instructions of kernelAVX2.
 var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
+func init() {
+	if hasKernel && cpu.X86.HasAVX512F {
+		pairs = kernelsAVX512
+	}
+}
+
 // kernel picks the fastest kernel. The pointers must have room for a whole tile.
 func kernel(k int, a, b, c *float32, stride int, load bool) {
 	if hasKernel {

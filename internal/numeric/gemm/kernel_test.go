@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hashgrove/internal/testkit/fencetest"
@@ -31,16 +32,25 @@ func TestKernelStaysInside(t *testing.T) {
 	for k := range 71 {
 		for _, stride := range []int{tileCols, tileCols + 3, 100} {
 			for _, load := range []bool{false, true} {
-				a, b := fencetest.Slice[float32](t, max(1, k*tileRows)), fencetest.Slice[float32](t, max(1, k*tileCols))
-				c := fencetest.Slice[float32](t, (tileRows-1)*stride+tileCols)
-				fill(a)
-				fill(b)
-				fill(c)
-				want := append([]float32(nil), c...)
-				kernel(k, &a[0], &b[0], &c[0], stride, load)
-				kernelPlain(k, &a[0], &b[0], &want[0], stride, load)
-				if !same(c, want) {
-					t.Errorf("k = %d, stride %d, load %v: the kernels differ", k, stride, load)
+				for tiles := 1; tiles <= 2 && (tiles == 1 || pairs != nil); tiles++ {
+					a := fencetest.Slice[float32](t, max(1, tiles*k*tileRows))
+					b := fencetest.Slice[float32](t, max(1, k*tileCols))
+					c := fencetest.Slice[float32](t, (tiles*tileRows-1)*stride+tileCols)
+					fill(a)
+					fill(b)
+					fill(c)
+					want := slices.Clone(c)
+					if tiles == 1 {
+						kernel(k, &a[0], &b[0], &c[0], stride, load)
+					} else {
+						pairs(k, &a[0], &b[0], &c[0], stride, load)
+					}
+					for i := range tiles {
+						kernelGo(k, a[i*k*tileRows:], b, want[i*tileRows*stride:], stride, load)
+					}
+					if !same(c, want) {
+						t.Errorf("k = %d, stride %d, load %v: the kernels of %d tiles differ", k, stride, load, tiles)
+					}
 				}
 			}
 		}

@@ -8,3 +8,8 @@ package gemm
 //
 //go:noescape
 func kernelAVX2(k int, a *float32, b *float32, c *float32, stride int, load bool)
+
+// kernelsAVX512 is kernelGo twice, for two panels of A that follow each other.
+//
+//go:noescape
+func kernelsAVX512(k int, a *float32, b *float32, c *float32, stride int, load bool)

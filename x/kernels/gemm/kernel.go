@@ -1,9 +1,10 @@
-// Command gen writes the AVX2 kernel of package gemm:
+// Command gen writes the kernels of package gemm for AVX2 and AVX-512:
 //
 //	go run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg gemm
 //
-// Register plan: Y0 to Y11 are the tile of C, two registers (16 columns) per row; Y12 and Y13 are 16 values of B;
-// Y14 and Y15 take turns as one value of A in all eight places.
+// Register plan of AVX2: Y0 to Y11 are the tile of C, two registers (16 columns) per row; Y12 and Y13 are 16 values of
+// B; Y14 and Y15 take turns as one value of A in all eight places. Of AVX-512: Z0 to Z11 are the rows of two tiles, Z12
+// is 16 values of B, and values of A come from memory.
 package main
 
 import (
@@ -21,9 +22,46 @@ const (
 
 func main() {
 	ConstraintExpr("!purego")
+	avx2()
+	avx512()
+	Generate()
+}
+
+func avx2() {
 	TEXT("kernelAVX2", NOSPLIT, "func(k int, a, b, c *float32, stride int, load bool)")
 	Doc("kernelAVX2 is kernelGo with AVX2 and FMA.")
 	Pragma("noescape")
+	all := []VecPhysical{Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7, Y8, Y9, Y10, Y11}
+	kernel(all, 2, nil, func(a, b, _ Register, u int) {
+		VMOVUPS(Mem{Base: b, Disp: u * cols * float}, Y12)
+		VMOVUPS(Mem{Base: b, Disp: u*cols*float + 32}, Y13)
+		for i := range rows {
+			one := []VecPhysical{Y14, Y15}[i%2]
+			VBROADCASTSS(Mem{Base: a, Disp: (u*rows + i) * float}, one)
+			VFMADD231PS(one, Y12, all[2*i])
+			VFMADD231PS(one, Y13, all[2*i+1])
+		}
+	})
+}
+
+func avx512() {
+	TEXT("kernelsAVX512", NOSPLIT, "func(k int, a, b, c *float32, stride int, load bool)")
+	Doc("kernelsAVX512 is kernelGo twice, for two panels of A that follow each other.")
+	Pragma("noescape")
+	all := []VecPhysical{Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11}
+	second := GP64()
+	kernel(all, 1, second, func(a, b, second Register, u int) {
+		VMOVUPS(Mem{Base: b, Disp: u * cols * float}, Z12)
+		for i, z := range all {
+			panel := []Register{a, second}[i/rows]
+			VFMADD231PS_BCST(Mem{Base: panel, Disp: (u*rows + i%rows) * float}, Z12, z)
+		}
+	})
+}
+
+// kernel writes the code around turns: registers hold the tiles, some of them a row, and second, if wanted, becomes the
+// address of the second panel of A.
+func kernel(all []VecPhysical, each int, second Register, turn func(a, b, second Register, u int)) {
 	k := Load(Param("k"), GP64())
 	a := Load(Param("a"), GP64())
 	b := Load(Param("b"), GP64())
@@ -31,75 +69,61 @@ func main() {
 	stride := Load(Param("stride"), GP64())
 	load := Load(Param("load"), GP8())
 	SHLQ(U8(2), stride)
+	if second != nil {
+		Comment("The second panel lies k * rows values behind the first.")
+		LEAQ(Mem{Base: k, Index: k, Scale: 2}, second)
+		LEAQ(Mem{Base: a, Index: second, Scale: 8}, second)
+	}
 
 	Comment("The tile: from C, or zero.")
-	var tile [rows][2]VecPhysical
-	all := []VecPhysical{Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7, Y8, Y9, Y10, Y11}
-	for i := range tile {
-		tile[i] = [2]VecPhysical{all[2*i], all[2*i+1]}
-	}
 	TESTB(load, load)
 	JZ(LabelRef("zero"))
-	eachRow(c, stride, func(i int, at Register) {
-		for h, y := range tile[i] {
-			VMOVUPS(Mem{Base: at, Disp: 8 * float * h}, y)
-		}
-	})
+	eachRow(c, stride, all, each, func(m Mem, v VecPhysical) { VMOVUPS(m, v) })
 	JMP(LabelRef("multiply"))
 	Label("zero")
-	for _, y := range all {
-		VXORPS(y, y, y)
+	for _, v := range all {
+		VXORPS(v.AsY(), v.AsY(), v.AsY())
 	}
 
 	Label("multiply")
-	turn := func(u int) {
-		VMOVUPS(Mem{Base: b, Disp: u * cols * float}, Y12)
-		VMOVUPS(Mem{Base: b, Disp: u*cols*float + 32}, Y13)
-		for i := range tile {
-			one := []VecPhysical{Y14, Y15}[i%2]
-			VBROADCASTSS(Mem{Base: a, Disp: (u*rows + i) * float}, one)
-			VFMADD231PS(one, Y12, tile[i][0])
-			VFMADD231PS(one, Y13, tile[i][1])
+	panels := func(n int) {
+		ADDQ(U32(n*rows*float), a)
+		ADDQ(U32(n*cols*float), b)
+		if second != nil {
+			ADDQ(U32(n*rows*float), second)
 		}
 	}
 	SUBQ(U8(step), k)
 	JL(LabelRef("rest"))
 	Label("four")
 	for u := range step {
-		turn(u)
+		turn(a, b, second, u)
 	}
-	ADDQ(U32(step*rows*float), a)
-	ADDQ(U32(step*cols*float), b)
+	panels(step)
 	SUBQ(U8(step), k)
 	JGE(LabelRef("four"))
 	Label("rest")
 	ADDQ(U8(step), k)
 	JZ(LabelRef("store"))
 	Label("one")
-	turn(0)
-	ADDQ(U8(rows*float), a)
-	ADDQ(U8(cols*float), b)
+	turn(a, b, second, 0)
+	panels(1)
 	DECQ(k)
 	JNZ(LabelRef("one"))
 
 	Label("store")
-	eachRow(c, stride, func(i int, at Register) {
-		for h, y := range tile[i] {
-			VMOVUPS(y, Mem{Base: at, Disp: 8 * float * h})
-		}
-	})
+	eachRow(c, stride, all, each, func(m Mem, v VecPhysical) { VMOVUPS(v, m) })
 	VZEROUPPER()
 	RET()
-	Generate()
 }
 
-// eachRow calls f with the address of every row of the tile.
-func eachRow(c, stride Register, f func(i int, at Register)) {
+// eachRow calls f with every register and its place in C.
+func eachRow(c, stride Register, all []VecPhysical, each int, f func(Mem, VecPhysical)) {
 	at := GP64()
 	MOVQ(c, at)
-	for i := range rows {
-		f(i, at)
-		if i < rows-1 {
+	for i, v := range all {
+		f(Mem{Base: at, Disp: i % each * int(v.Size())}, v)
+		if i%each == each-1 && i < len(all)-1 {
 			ADDQ(stride, at)
 		}
 	}
