@@ -177,7 +177,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		Total int
 		Next  any
 	}
-	w.get(&list, "GET", items+"?where="+url.QueryEscape(`label = "old"`), nil)
+	w.get(&list, "GET", items+"?limit=2&where="+url.QueryEscape(`label = "old"`), nil)
 	if list.Total != 2 || len(list.Items) != 2 || list.Next != nil {
 		t.Errorf("%+v", list)
 	}
