@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -190,7 +191,10 @@ func (in *input) line() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.lines++
+	if in.lines++; !utf8.Valid(b) {
+		return nil, message.New("wrong-encoding", "%s: line %d is not UTF-8: save the file as UTF-8, for instance with iconv -f "+
+			"latin1 -t utf-8", in.path, in.lines)
+	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")), nil
 }
 

@@ -285,7 +285,9 @@ func TestRecognise(t *testing.T) {
 		{"content before name", "a.csv", npyOf("<f4", false, "1, 2", float32s(1, 2)), Spec{}, "npy 1x2; 1 2"},
 		{"name when content fails", "a.npy", "hello there", Spec{}, "error: not-npy a.npy"},
 		{"savetxt", "a.txt", "1.0e+00 2.5e+00\n3 4\n", Spec{}, "csv -1x-1; 1 2.5; 3 4"},
-		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", Spec{Label: "3"}, "csv -1x2; 1 2 label caf\xe9; 3 4 label th\xe9"},
+		{"Latin-1", "a.csv", "1,2,caf\xe9\n3,4,th\xe9\n", Spec{Label: "3"}, "error: wrong-encoding a.csv 1 UTF-8"},
+		{"Latin-1 later", "a.csv", "a,b,c\n1,2,x\n3,4,\"th\n\xe9\"\n", Spec{Label: "c"}, "error: wrong-encoding a.csv 4 UTF-8"},
+		{"Latin-1 JSON", "a.jsonl", "{\"v\":[1,2],\"label\":\"\xe9\"}\n", Spec{}, "error: wrong-encoding a.jsonl 1 UTF-8"},
 		{"UTF-16", "a.txt", "\xff\xfe1\x00,\x002\x00", Spec{}, "error: wrong-encoding a.txt UTF-16 UTF-8"},
 		{"pretty JSON", "a.json", "{\n  \"vector\": [1, 2]\n}\n", Spec{}, "error: json-ends a.json 1"},
 	})

@@ -47,7 +47,7 @@ func (s *sidecar) add(texts ...string) {
 func (s *sidecar) content() ([]byte, error) {
 	var out []byte
 	for i, texts := range s.rows {
-		if bad := slices.IndexFunc(texts, func(t string) bool { return !utf8.ValidString(t) }); s.json && bad >= 0 {
+		if bad := slices.IndexFunc(texts, func(t string) bool { return !utf8.ValidString(t) }); bad >= 0 {
 			return nil, fmt.Errorf("row %d: %q is not UTF-8: give it another name", i+1, texts[bad])
 		}
 		line, err := []byte(strings.Join(texts, ",")), error(nil)

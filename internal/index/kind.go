@@ -125,7 +125,12 @@ func (e *FilterError) Unwrap() error { return e.reason }
 
 func (e *FilterError) Error() string {
 	const most = 30
-	names := make([]string, 0, min(len(e.Known), most))
+	what, names := "an attribute "+field(shortened(e.Name)), []string(nil)
+	if slices.Contains(reserved, e.Name) {
+		what = "a " + e.Name
+	} else if e.reason == nil {
+		names = []string{"id", "label (the class)", "tag"}
+	}
 	for _, a := range e.Known[:min(len(e.Known), most)] {
 		names = append(names, a.String())
 	}
@@ -139,14 +144,10 @@ func (e *FilterError) Error() string {
 	switch {
 	case e.Name == idName:
 		return e.reason.Error()
-	case slices.Contains(reserved, e.Name) && len(e.Known) == 0:
-		return fmt.Sprintf("no item has a %s, nor an attribute", e.Name)
-	case slices.Contains(reserved, e.Name):
-		return fmt.Sprintf("no item has a %s; %s", e.Name, list)
-	case len(e.Known) == 0:
-		return fmt.Sprintf("no item has an attribute %s: there are only id, label and tag", field(shortened(e.Name)))
+	case len(names) == 0:
+		return fmt.Sprintf("no item has %s, nor an attribute", what)
 	case e.reason == nil:
-		return fmt.Sprintf("no item has an attribute %s; %s", field(shortened(e.Name)), list)
+		return fmt.Sprintf("no item has %s; %s", what, list)
 	}
 	return fmt.Sprintf("%v; %s", e.reason, list)
 }
