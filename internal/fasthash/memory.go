@@ -28,14 +28,15 @@ func (n *Need) inMemory(bytes int64) { n.Memory, n.Least = n.Memory+bytes, n.Lea
 // inFile adds what may be in a file.
 func (n *Need) inFile(bytes int64) { n.Memory, n.Files = n.Memory+bytes, n.Files+bytes }
 
-// fixedBytes covers what does not grow with the rows: the program, the rows read at a time, a sample of the rows.
-// cacheBytes covers what the system caches of files, without which training would stall, beside the columns that the
-// nodes of a level go over together. While everything fits, the
-// garbage of reading is collected late: some chunks of readBytes.
+// programBytes covers the program itself, and sampleBytes the rows read at a time and a sample of the rows: as many
+// times their vectors, of few rows. cacheBytes covers what the system caches of files, without which training would stall,
+// beside the columns that the nodes of a level go over together. While everything fits, the garbage of reading is
+// collected late: some chunks of readBytes.
 const (
-	fixedBytes, cacheBytes = 96 << 20, 64 << 20
-	cachedColumns          = 8
-	readBytes, readChunks  = 64 << 20, 6
+	programBytes, sampleBytes, sampleTimes = 40 << 20, 56 << 20, 16
+	cacheBytes                             = 64 << 20
+	cachedColumns                          = 8
+	readBytes, readChunks                  = 64 << 20, 6
 )
 
 // idBytes is the rough size of an id, with the table that finds repeated ids.
@@ -53,11 +54,11 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	if l := d.Labels; l != nil && len(l.Names) <= 1<<8 {
 		labels = rows
 	}
-	n.inMemory(labels + marks + min(columns<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20) + fixedBytes) // and histograms
+	n.inMemory(labels + marks + min(columns<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)) // and histograms
+	n.inMemory(programBytes + min(sampleTimes*4*rows*columns, sampleBytes))
 	if d.IDs != nil {
 		n.inMemory(idBytes * rows)
 	}
-	n.Least += cacheBytes + cachedColumns*rows
 	n.Memory += readChunks * min(4*rows*columns, readBytes)
 
 	n.inFile(rows * (4 + 16 + 12 + 8))                 // masses, lists of rows by node, weights of trees
@@ -77,6 +78,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	} else {
 		n.inFile(rows * int64(t.Trees.Rounds) / 8) // answers of trees
 	}
+	n.Least += min(cacheBytes+cachedColumns*rows, n.Files)
 	if t.wantsColumns() {
 		n.Memory += t.columns(t.LinearColumns).Bytes(d.Rows, d.Dim())
 	}

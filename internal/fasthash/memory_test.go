@@ -153,6 +153,10 @@ func TestNeedGrowsWithTheRows(t *testing.T) {
 	if err != nil || more.Least < n.Least+int64(d.Rows)*idBytes {
 		t.Errorf("with ids at least %d bytes, %v", more.Least, err)
 	}
+	small := scanned(t, vectors.Table{X: vectors.Matrix{Rows: 12_000, Cols: 13, Data: make([]float32, 12_000*13)}})
+	if n, err := o.Need(small, true); err != nil || n.Memory > 60e6 || n.Least > n.Memory {
+		t.Errorf("%d bytes for a small table that takes 47 MB, and at least %d: %v", n.Memory, n.Least, err)
+	}
 	o.Effort = "none"
 	if _, err := o.Need(&d, true); err == nil {
 		t.Error("an unknown effort is taken")
