@@ -48,9 +48,10 @@ func checkCodes(t *testing.T, e Encoder, x vectors.Matrix) {
 func TestTreesFollowTheDefinition(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		for depth := 1; depth <= MaxDepth; depth++ {
-			for _, trees := range []int{1, 30, 31, 61} {
+			for _, trees := range []int{1, 2, 30, 31, 62} {
 				rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
 				e := randomTrees(rng, 1+rng.IntN(5), 1+rng.IntN(40), depth, trees)
+				pairUp(e)
 				checkCodes(t, e, randomRows(rng, e, 1+rng.IntN(150)))
 			}
 		}

@@ -615,6 +615,171 @@ loop:
 	VZEROUPPER
 	RET
 
+// func pairs4Vector(say *uint64, right *uint64, splits *uint32, leaves *byte, masks *uint64, n int)
+// Requires: AVX, AVX2
+TEXT ·pairs4Vector(SB), NOSPLIT, $0-48
+	MOVQ say+0(FP), AX
+	MOVQ right+8(FP), CX
+	MOVQ splits+16(FP), DX
+	MOVQ leaves+24(FP), BX
+	MOVQ masks+32(FP), SI
+	MOVQ n+40(FP), DI
+
+loop:
+	MOVL    28(DX), R8
+	VMOVDQU (CX)(R8*8), Y1
+	MOVBLZX (BX), R8
+	VPAND   (SI)(R8*8), Y1, Y2
+	VPXOR   32(SI)(R8*8), Y2, Y2
+	VPAND   64(SI)(R8*8), Y1, Y1
+	VPXOR   96(SI)(R8*8), Y1, Y1
+	MOVL    32(DX), R8
+	VMOVDQU (CX)(R8*8), Y3
+	MOVBLZX 1(BX), R8
+	VPAND   (SI)(R8*8), Y3, Y4
+	VPXOR   32(SI)(R8*8), Y4, Y4
+	VPAND   64(SI)(R8*8), Y3, Y3
+	VPXOR   96(SI)(R8*8), Y3, Y3
+	MOVL    12(DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y2, Y4, Y4
+	VPAND   Y0, Y4, Y4
+	VPXOR   Y2, Y4, Y4
+	VPXOR   Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y1, Y3, Y3
+	MOVL    36(DX), R8
+	VMOVDQU (CX)(R8*8), Y5
+	MOVBLZX 2(BX), R8
+	VPAND   (SI)(R8*8), Y5, Y6
+	VPXOR   32(SI)(R8*8), Y6, Y6
+	VPAND   64(SI)(R8*8), Y5, Y5
+	VPXOR   96(SI)(R8*8), Y5, Y5
+	MOVL    40(DX), R8
+	VMOVDQU (CX)(R8*8), Y1
+	MOVBLZX 3(BX), R8
+	VPAND   (SI)(R8*8), Y1, Y2
+	VPXOR   32(SI)(R8*8), Y2, Y2
+	VPAND   64(SI)(R8*8), Y1, Y1
+	VPXOR   96(SI)(R8*8), Y1, Y1
+	MOVL    16(DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y6, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y6, Y2, Y2
+	VPXOR   Y5, Y1, Y1
+	VPAND   Y0, Y1, Y1
+	VPXOR   Y5, Y1, Y1
+	MOVL    4(DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y4, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y4, Y2, Y2
+	VPXOR   Y3, Y1, Y1
+	VPAND   Y0, Y1, Y1
+	VPXOR   Y3, Y1, Y1
+	MOVL    44(DX), R8
+	VMOVDQU (CX)(R8*8), Y3
+	MOVBLZX 4(BX), R8
+	VPAND   (SI)(R8*8), Y3, Y4
+	VPXOR   32(SI)(R8*8), Y4, Y4
+	VPAND   64(SI)(R8*8), Y3, Y3
+	VPXOR   96(SI)(R8*8), Y3, Y3
+	MOVL    48(DX), R8
+	VMOVDQU (CX)(R8*8), Y5
+	MOVBLZX 5(BX), R8
+	VPAND   (SI)(R8*8), Y5, Y6
+	VPXOR   32(SI)(R8*8), Y6, Y6
+	VPAND   64(SI)(R8*8), Y5, Y5
+	VPXOR   96(SI)(R8*8), Y5, Y5
+	MOVL    20(DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y4, Y6, Y6
+	VPAND   Y0, Y6, Y6
+	VPXOR   Y4, Y6, Y6
+	VPXOR   Y3, Y5, Y5
+	VPAND   Y0, Y5, Y5
+	VPXOR   Y3, Y5, Y5
+	MOVL    52(DX), R8
+	VMOVDQU (CX)(R8*8), Y7
+	MOVBLZX 6(BX), R8
+	VPAND   (SI)(R8*8), Y7, Y8
+	VPXOR   32(SI)(R8*8), Y8, Y8
+	VPAND   64(SI)(R8*8), Y7, Y7
+	VPXOR   96(SI)(R8*8), Y7, Y7
+	MOVL    56(DX), R8
+	VMOVDQU (CX)(R8*8), Y3
+	MOVBLZX 7(BX), R8
+	VPAND   (SI)(R8*8), Y3, Y4
+	VPXOR   32(SI)(R8*8), Y4, Y4
+	VPAND   64(SI)(R8*8), Y3, Y3
+	VPXOR   96(SI)(R8*8), Y3, Y3
+	MOVL    24(DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y8, Y4, Y4
+	VPAND   Y0, Y4, Y4
+	VPXOR   Y8, Y4, Y4
+	VPXOR   Y7, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y7, Y3, Y3
+	MOVL    8(DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y6, Y4, Y4
+	VPAND   Y0, Y4, Y4
+	VPXOR   Y6, Y4, Y4
+	VPXOR   Y5, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y5, Y3, Y3
+	MOVL    (DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VPXOR   Y2, Y4, Y4
+	VPAND   Y0, Y4, Y4
+	VPXOR   Y2, Y4, Y4
+	VPXOR   Y1, Y3, Y3
+	VPAND   Y0, Y3, Y3
+	VPXOR   Y1, Y3, Y3
+	VMOVDQU Y4, (AX)
+	VMOVDQU Y3, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x3c, DX
+	ADDQ    $0x08, BX
+	DECQ    DI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func mergesVector(dst *uint64, from *uint64, right *uint64, splits *uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·mergesVector(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ from+8(FP), CX
+	MOVQ right+16(FP), DX
+	MOVQ splits+24(FP), BX
+	MOVQ n+32(FP), SI
+
+loop:
+	MOVL    (BX), DI
+	VMOVDQU (DX)(DI*8), Y0
+	VMOVDQU (CX), Y1
+	VMOVDQU 64(CX), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y2
+	VMOVDQU Y2, (AX)
+	VMOVDQU 32(CX), Y1
+	VMOVDQU 96(CX), Y2
+	VPXOR   Y1, Y2, Y2
+	VPAND   Y0, Y2, Y2
+	VPXOR   Y1, Y2, Y2
+	VMOVDQU Y2, 32(AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x04, BX
+	DECQ    SI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
 // func sumsAVX2(dst *uint64, say *uint64, tables *int32, n int, least int32)
 // Requires: AVX, AVX2
 TEXT ·sumsAVX2(SB), NOSPLIT, $0-36

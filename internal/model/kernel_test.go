@@ -39,7 +39,7 @@ func randomBlocks(rng *rand.Rand, n int) [][64]set {
 	return s
 }
 
-// same compares what a kernel and its sameSplits made, and whether both kept to their place.
+// same compares what a kernel and its twin in Go made, and whether both kept to their place.
 func same[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	for i := range want {
@@ -49,7 +49,7 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// TestKernelsEqualGo compares every kernel with its sameSplits in Go. What they write to has room that must stay as it is.
+// TestKernelsEqualGo compares every kernel with its twin in Go. What they write to has room that must stay as it is.
 func TestKernelsEqualGo(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -92,13 +92,28 @@ func TestKernelsEqualGo(t *testing.T) {
 				same(t, fmt.Sprint("trees of depth ", depth), say, want)
 			}
 
-			block := randomBlocks(rng, 2)
-			other := slices.Clone(block)
-			transpose(&block[0])
-			transposeGo(&other[0])
-			same(t, "transpose", block, other)
+			rows, splits, leaves := randomSets(rng, 50+4*n), make([]uint32, n*Splits(unit)), make([]byte, n<<(unit-1))
+			for i := range splits {
+				splits[i] = 4 * rng.Uint32N(50)
+			}
+			for i := range leaves {
+				leaves[i] = 16 * byte(rng.IntN(16))
+			}
+			say, other := make([]set, 2*n+1), make([]set, 2*n+1)
+			pairs(say[:2*n], rows, splits, leaves)
+			pairsGo(other[:2*n], rows, splits, leaves)
+			same(t, "pairs", say, other)
+			merges(say, rows[50:], rows, splits[:n])
+			mergesGo(other, rows[50:], rows, splits[:n])
+			same(t, "merges", say, other)
 
-			say, tables := randomBlocks(rng, 1+n/8), make([]table, 1+n/8)
+			block := randomBlocks(rng, 2)
+			transposed := slices.Clone(block)
+			transpose(&block[0])
+			transposeGo(&transposed[0])
+			same(t, "transpose", block, transposed)
+
+			words, tables := randomBlocks(rng, 1+n/8), make([]table, 1+n/8)
 			total := int64(0)
 			for q := range 1 + rng.IntN(len(tables)*perWord) {
 				w := 1 + rng.Int32N(math.MaxInt32/int32(len(tables)*perWord))
@@ -106,15 +121,15 @@ func TestKernelsEqualGo(t *testing.T) {
 				total += int64(w)
 			}
 			for _, least := range []int32{1, int32((total + 1) / 2), int32(total)} {
-				if got, want := sums(say, tables, least), sumsGo(say, tables, least); got != want {
-					t.Fatalf("sums of %d words, at least %d: %x, want %x", len(say), least, got, want)
+				if got, want := sums(words, tables, least), sumsGo(words, tables, least); got != want {
+					t.Fatalf("sums of %d words, at least %d: %x, want %x", len(words), least, got, want)
 				}
 			}
 			var fast, slow [256]int32
-			totals(&fast, say, tables)
-			totalsGo(&slow, say, tables)
+			totals(&fast, words, tables)
+			totalsGo(&slow, words, tables)
 			if fast != slow {
-				t.Fatalf("totals of %d words: %v, want %v", len(say), fast, slow)
+				t.Fatalf("totals of %d words: %v, want %v", len(words), fast, slow)
 			}
 		}
 	})
@@ -242,6 +257,7 @@ func FuzzKernel(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		d := int(depth)%MaxDepth + 1
 		e := randomTrees(rng, int(bits)%70+1, int(dim)%300+1, d, int(trees)%70+1)
+		pairUp(e)
 		e.Functions = e.Functions[:max(1, min(len(e.Functions), 1<<12/(int(trees)%70+1)>>d))]
 		x := randomRows(rng, e, int(rows)%300+1)
 		for i := 0; i+4 <= len(values); i += 4 { // values of the fuzzer's own, also as the ends of a column

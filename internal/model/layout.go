@@ -54,15 +54,23 @@ func newLayout(fs []*Ensemble, q vectors.Quantizer) layout {
 
 // columnsOf returns the columns used by splits, ascending.
 func columnsOf(fs []*Ensemble) []uint32 {
-	var columns []uint32
+	var used []bool
 	for _, f := range fs {
 		for i, j := range f.Feature {
-			if f.Bin[i] < vectors.Bins-1 {
-				columns = append(columns, j)
+			if f.Bin[i] == noTest {
+				continue
 			}
+			if int(j) >= len(used) {
+				used = append(used, make([]bool, int(j)+1-len(used))...)
+			}
+			used[j] = true
 		}
-		slices.Sort(columns)
-		columns = slices.Compact(columns)
+	}
+	var columns []uint32
+	for j, used := range used {
+		if used {
+			columns = append(columns, uint32(j))
+		}
 	}
 	return slices.Clip(columns)
 }

@@ -60,12 +60,13 @@ type part struct {
 }
 
 // planBit is one ensemble. A tree deeper than the kernel's unit is cut: its lower part becomes trees of that unit, the
-// upper part is left to merge.
+// upper part is left to merge. Splits are 4 times the test.
 type planBit struct {
 	depth  int
-	splits []uint32 // 4 times the test, in heap order, tree after tree
+	splits []uint32 // in heap order, tree after tree or pair after pair
 	invert []uint32 // for each of the lowest splits, see newPlanBit
-	upper  []uint32 // the tests of the upper part, in heap order
+	leaves []byte   // of each of the lowest splits of a pair instead, as pairs takes them; nil without pairs
+	upper  []uint32 // the upper part, in heap order; of pairs by perHalf trees and from the lowest level up
 	trees  int
 	tables []table
 	least  int32 // weight that makes at least half
@@ -76,9 +77,9 @@ type scratch struct {
 	planes  [][64]set // of a window: plane 8 c + i is bit i of its column c
 	ladders []ladder
 	right   []set
-	say     [][64]set // 60 trees each, 30 from the first on and 30 from the middle on
-	sub     [1 << (MaxDepth - unit)]set
-	plus    [block]int32 // of one bit: the weights of the trees that say +1, see totalPlace
+	say     [][64]set                         // 60 trees each, 30 from the first on and 30 from the middle on
+	sub     [perHalf << (MaxDepth - unit)]set // subtrees
+	plus    [block]int32                      // of one bit: the weights of the trees that say +1, see totalPlace
 }
 
 // newPlan prepares ensembles that have passed Check and use these columns, whose planes are at these places.
@@ -106,46 +107,81 @@ func newPlan(fs []*Ensemble, columns, places []uint32) *plan {
 }
 
 func newPart(fs []*Ensemble, columns, places []uint32) part {
-	var keys []uint64 // column and bin of the tests
-	for _, f := range fs {
-		for i, j := range f.Feature {
-			if f.Bin[i] < vectors.Bins-1 {
-				keys = append(keys, uint64(j)<<8|uint64(f.Bin[i]))
-			}
+	number := make([]uint32, max(1, len(columns))*vectors.Bins) // of a test, by column and bin
+	keys := make([][]uint32, len(fs))
+	for k, f := range fs {
+		keys[k] = testsOf(f, columns)
+		for _, key := range keys[k] {
+			number[key] = 1
 		}
 	}
-	slices.Sort(keys)
-	keys = slices.Clip(slices.Compact(keys))
-	p := part{tests: make([]test, len(keys)), bits: make([]planBit, len(fs))}
-	for i, key := range keys {
-		if i == 0 || key>>8 != keys[i-1]>>8 {
+	p := part{bits: make([]planBit, len(fs))}
+	for key, used := range number {
+		if used == 0 {
+			continue
+		}
+		if key%vectors.Bins == noTest {
+			number[key] = 0
+			continue
+		}
+		if place := places[key/vectors.Bins]; len(p.places) == 0 || p.places[len(p.places)-1] != place {
 			if len(p.places)%tile == 0 {
-				p.first = append(p.first, i)
+				p.first = append(p.first, len(p.tests))
 			}
-			c, _ := slices.BinarySearch(columns, uint32(key>>8))
-			p.places = append(p.places, places[c])
+			p.places = append(p.places, place)
 		}
 		rung := uint16((len(p.places) - 1) % tile * 32)
-		p.tests[i] = test{low: 4 * (rung + 31 - uint16(key%16)), high: 4 * (rung + uint16(key>>4%16))}
+		p.tests = append(p.tests, test{low: 4 * (rung + 31 - uint16(key%16)), high: 4 * (rung + uint16(key>>4%16))})
+		number[key] = uint32(len(p.tests))
 	}
-	p.first = append(p.first, len(keys))
+	p.tests, p.first = slices.Clip(p.tests), append(p.first, len(p.tests))
 	for k, f := range fs {
-		p.bits[k] = newPlanBit(f, keys)
+		for i, key := range keys[k] {
+			keys[k][i] = number[key]
+		}
+		p.bits[k] = newPlanBit(f, keys[k])
+		keys[k] = nil
 	}
 	return p
 }
 
-func newPlanBit(f *Ensemble, keys []uint64) planBit {
-	test := make([]uint32, len(f.Feature))
+// noTest is a bin that no row is above.
+const noTest = vectors.Bins - 1
+
+// testsOf returns the test of every split: the place of its column among these, times vectors.Bins, plus the bin.
+func testsOf(f *Ensemble, columns []uint32) []uint32 {
+	place := make([]uint32, 1)
+	if n := len(columns); n > 0 {
+		place = make([]uint32, columns[n-1]+1)
+	}
+	for c, j := range columns {
+		place[j] = uint32(c)
+	}
+	keys := make([]uint32, len(f.Feature))
 	for i, j := range f.Feature {
-		if f.Bin[i] < vectors.Bins-1 {
-			at, _ := slices.BinarySearch(keys, uint64(j)<<8|uint64(f.Bin[i]))
-			test[i] = uint32(1 + at)
+		keys[i] = noTest
+		if f.Bin[i] != noTest {
+			keys[i] = place[j]*vectors.Bins + uint32(f.Bin[i])
 		}
 	}
+	return keys
+}
+
+// newPlanBit prepares an ensemble with these tests.
+func newPlanBit(f *Ensemble, test []uint32) planBit {
 	b := planBit{depth: min(f.Depth, unit), trees: f.Trees(), tables: make([]table, (f.Trees()+perWord-1)/perWord)}
-	splits, half, total := Splits(f.Depth), 1<<(f.Depth-1), int64(0)
+	total := int64(0)
 	for q, w := range f.Weight {
+		total += int64(w)
+		b.tables[q/perWord].add(q%perWord, w)
+	}
+	b.least = int32((total + 1) / 2)
+	if pairing && f.Depth >= unit && inPairs(f) {
+		b.pairUp(f, test)
+		return b
+	}
+	splits, half := Splits(f.Depth), 1<<(f.Depth-1)
+	for q := range b.trees {
 		tree := test[q*splits : (q+1)*splits]
 		// A lowest split with leaves -1, +1 gives right itself; with +1, -1 its inverse; with equal leaves the test
 		// does not matter: no row goes right, inverted if both say +1.
@@ -157,19 +193,56 @@ func newPlanBit(f *Ensemble, keys []uint64) planBit {
 			b.invert = append(b.invert, -uint32(left))
 		}
 		subtrees := 1 << (f.Depth - b.depth)
-		b.upper = append(b.upper, tree[:subtrees-1]...)
-		for s := range subtrees {
-			for n := 1; n < 1<<b.depth; n *= 2 { // the n splits of a level
-				for _, t := range tree[(subtrees+s)*n-1:][:n] {
-					b.splits = append(b.splits, 4*t)
+		for _, t := range tree[:subtrees-1] {
+			b.upper = append(b.upper, 4*t)
+		}
+		b.cut(tree, subtrees)
+	}
+	return b
+}
+
+// cut appends the lower splits of a tree, as subtrees of the kernel's depth.
+func (b *planBit) cut(tree []uint32, subtrees int) {
+	for s := range subtrees {
+		for n := 1; n < 1<<b.depth; n *= 2 { // the n splits of a level
+			for _, t := range tree[(subtrees+s)*n-1:][:n] {
+				b.splits = append(b.splits, 4*t)
+			}
+		}
+	}
+}
+
+// inPairs reports whether all trees have the same splits by twos, as those of logistic boosting with leaves of two bits.
+func inPairs(f *Ensemble) bool {
+	for _, run := range bySplits(f) {
+		if run.last-run.first != 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// pairUp prepares trees with the same splits by twos. A test is then looked up once for both, which is what most of the
+// time goes to: the tests of a block do not fit the nearest caches.
+func (b *planBit) pairUp(f *Ensemble, test []uint32) {
+	splits, half, subtrees := Splits(f.Depth), 1<<(f.Depth-1), 1<<(f.Depth-b.depth)
+	for q := 0; q < b.trees; q += perHalf {
+		last := min(q+perHalf, b.trees)
+		for p := q; p < last; p += 2 {
+			b.cut(test[p*splits:(p+1)*splits], subtrees)
+			for i := range half {
+				leaves := f.leaf(p, 2*i)<<3 | f.leaf(p, 2*i+1)<<2 | f.leaf(p+1, 2*i)<<1 | f.leaf(p+1, 2*i+1)
+				b.leaves = append(b.leaves, byte(16*leaves))
+			}
+		}
+		for n := subtrees / 2; n > 0; n /= 2 { // the n splits of a level, from the lowest up
+			for p := q; p < last; p += 2 {
+				for _, t := range test[p*splits+n-1:][:n] {
+					b.upper = append(b.upper, 4*t)
 				}
 			}
 		}
-		total += int64(w)
-		b.tables[q/perWord].add(q%perWord, w)
 	}
-	b.least = int32((total + 1) / 2)
-	return b
 }
 
 // leaf returns 1 if leaf l of tree q says +1, else 0.
@@ -212,7 +285,9 @@ func (b *planBit) votes(s *scratch) [][64]set {
 	for q := 0; q < b.trees; q += perHalf {
 		half := q / perHalf
 		say := s.say[half/2][half%2*32:][:min(perHalf, b.trees-q)]
-		if len(b.upper) == 0 {
+		if b.leaves != nil {
+			b.pairs(q, say, s)
+		} else if len(b.upper) == 0 {
 			trees(b.depth, say, s.right, b.splits[q*Splits(b.depth):], b.invert[q<<(b.depth-1):])
 		} else {
 			for t := range say {
@@ -234,8 +309,29 @@ func (b *planBit) deep(q int, s *scratch) set {
 	upper := b.upper[q*(n-1) : (q+1)*(n-1)]
 	for n /= 2; n > 0; n /= 2 {
 		for i, t := range upper[n-1 : 2*n-1] {
-			s.sub[i] = merge(&s.sub[2*i], &s.sub[2*i+1], &s.right[t])
+			s.sub[i] = merge(&s.sub[2*i], &s.sub[2*i+1], &s.right[t/4])
 		}
 	}
 	return s.sub[0]
+}
+
+// pairs writes the outputs of the trees from q on, which have the same splits by twos.
+func (b *planBit) pairs(q int, say []set, s *scratch) {
+	n := len(say) / 2
+	subtrees := (len(b.upper)*2/b.trees + 1) * n
+	lowest := say
+	if len(b.upper) > 0 {
+		lowest = s.sub[:2*subtrees]
+	}
+	first := q / 2 * (subtrees / n) // of the subtrees
+	pairs(lowest, s.right, b.splits[first*Splits(unit):], b.leaves[first<<(unit-1):])
+	upper := b.upper[first-q/2:]
+	for level := subtrees / 2; level >= n; level /= 2 {
+		to := s.sub[:]
+		if level == n {
+			to = say
+		}
+		merges(to, s.sub[:], s.right, upper[:level])
+		upper = upper[level:]
+	}
 }

@@ -26,6 +26,8 @@ func main() {
 	tests()
 	trees(2)
 	trees(4)
+	pairs()
+	merges()
 	sums()
 	totals()
 	walk("walkAnyAVX2", 0)
@@ -283,15 +285,78 @@ func trees(depth int) {
 		}
 		l, r := rows(2*node+1), rows(2*node+2)
 		MOVL(Mem{Base: splits, Disp: 4 * node}, test.As32())
-		VPXOR(l, r, r)
-		VPAND(m, r, r)
-		VPXOR(l, r, r)
-		return r
+		return choose(l, r, m)
 	}
 	VMOVDQU(rows(0), Mem{Base: say})
 	ADDQ(Imm(set), say)
 	ADDQ(U32(uint32(4*(2*half-1))), splits)
 	ADDQ(U32(uint32(4*half)), invert)
+	repeat(n)
+	end()
+}
+
+// pairs computes two trees with the same splits at a time. A lowest split is five instructions for either: from the rows
+// that go right those whose leaf differs from the left one, inverted if the left one says +1; the masks come from a table.
+func pairs() {
+	begin("pairs4Vector", "func(say, right *uint64, splits *uint32, leaves *byte, masks *uint64, n int)")
+	say, right := pointer("say"), pointer("right")
+	splits, leaves, masks, n := pointer("splits"), pointer("leaves"), pointer("masks"), pointer("n")
+	const half = 8
+	count()
+	var rows func(node int) [2]VecVirtual
+	rows = func(node int) [2]VecVirtual {
+		test, m := GP64(), YMM()
+		if node >= half-1 {
+			MOVL(Mem{Base: splits, Disp: 4 * node}, test.As32())
+			VMOVDQU(Mem{Base: right, Index: test, Scale: 8}, m)
+			MOVBLZX(Mem{Base: leaves, Disp: node - half + 1}, test.As32())
+			y := [2]VecVirtual{YMM(), m}
+			for i, v := range y {
+				VPAND(Mem{Base: masks, Index: test, Scale: 8, Disp: 2 * set * i}, m, v)
+				VPXOR(Mem{Base: masks, Index: test, Scale: 8, Disp: 2*set*i + set}, v, v)
+			}
+			return y
+		}
+		l, r := rows(2*node+1), rows(2*node+2)
+		MOVL(Mem{Base: splits, Disp: 4 * node}, test.As32())
+		VMOVDQU(Mem{Base: right, Index: test, Scale: 8}, m)
+		return [2]VecVirtual{choose(l[0], r[0], m), choose(l[1], r[1], m)}
+	}
+	for i, y := range rows(0) {
+		VMOVDQU(y, Mem{Base: say, Disp: set * i})
+	}
+	ADDQ(Imm(2*set), say)
+	ADDQ(Imm(4*(2*half-1)), splits)
+	ADDQ(Imm(half), leaves)
+	repeat(n)
+	end()
+}
+
+// choose takes l where m is 0 and r where m is 1, in the register of r.
+func choose(l, r VecVirtual, m Op) VecVirtual {
+	VPXOR(l, r, r)
+	VPAND(m, r, r)
+	VPXOR(l, r, r)
+	return r
+}
+
+func merges() {
+	begin("mergesVector", "func(dst, from, right *uint64, splits *uint32, n int)")
+	dst, from, right := pointer("dst"), pointer("from"), pointer("right")
+	splits, n := pointer("splits"), pointer("n")
+	count()
+	test, m := GP64(), YMM()
+	MOVL(Mem{Base: splits}, test.As32())
+	VMOVDQU(Mem{Base: right, Index: test, Scale: 8}, m)
+	for i := range 2 {
+		l, r := YMM(), YMM()
+		VMOVDQU(Mem{Base: from, Disp: set * i}, l)
+		VMOVDQU(Mem{Base: from, Disp: set * (2 + i)}, r)
+		VMOVDQU(choose(l, r, m), Mem{Base: dst, Disp: set * i})
+	}
+	ADDQ(Imm(2*set), dst)
+	ADDQ(U32(4*set), from)
+	ADDQ(Imm(4), splits)
 	repeat(n)
 	end()
 }
