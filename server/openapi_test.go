@@ -121,7 +121,7 @@ func newChecked(t *testing.T, change func(o *server.Options)) *checked {
 // once, and every answer, good or not, must be as the document says.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	c := newChecked(t, nil)
-	w := workshop.New(c.Server, workshop.Options{Dir: t.TempDir()})
+	w := workshop.New(c.Server, workshop.Options{})
 	defer w.Close()
 	c.askExamples(t)
 	c.askToRead(t)

@@ -216,6 +216,17 @@ func openFile(path string, spec *Spec) (reader, header, error) {
 	return r, h, nil
 }
 
+// FormatOf returns the format of a file, by content, then by name, and whether it is compressed.
+func FormatOf(path string) (name string, packed bool, err error) {
+	in, err := openInput(path)
+	if err != nil {
+		return "", false, err
+	}
+	defer in.Close()
+	f, err := recognise(in, "")
+	return f.name, in.packed != "", err
+}
+
 // chosenName returns the name asked for, or the first of the usual ones among names, or "".
 func chosenName(asked string, usual, names []string) string {
 	i := slices.IndexFunc(usual, func(name string) bool { return slices.Contains(names, name) })
@@ -253,6 +264,11 @@ func recognise(in *input, formatName string) (format, error) {
 			found = append(found, f)
 		}
 	}
+	if len(found) == 0 {
+		if err := checkEncoding(in.path, head); err != nil {
+			return format{}, err
+		}
+	}
 	named := fileNamed(in.path)
 	for _, f := range formats {
 		isNamed := func(g format) bool { return g.name == named }
@@ -266,9 +282,6 @@ func recognise(in *input, formatName string) (format, error) {
 	case len(found) > 1:
 		return format{}, &SpecError{"Format", message.New("ambiguous-format", "%s: could be %s or %s: name the format",
 			in.path, found[0].name, found[1].name)}
-	}
-	if err := checkEncoding(in.path, head); err != nil {
-		return format{}, err
 	}
 	return format{}, &SpecError{"Format", message.New("unrecognised-format",
 		"%s: its format is not recognised: name it, one of %s",

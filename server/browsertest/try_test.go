@@ -32,7 +32,7 @@ func serveWorkshop(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := workshop.New(s, workshop.Options{Dir: t.TempDir()})
+	w := workshop.New(s, workshop.Options{})
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
 		web.Close()

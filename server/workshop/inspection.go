@@ -64,6 +64,9 @@ func inspectTable(ctx context.Context, j *job) error {
 	if err != nil {
 		return j.bad(err)
 	}
+	if len(s.Columns) == 0 {
+		return bad("%s has lists: write an object with a vector and a label on every line", j.Name)
+	}
 	j.Rows, j.Label = s.Rows, suggestLabel(s)
 	for _, c := range s.Columns {
 		j.Columns = append(j.Columns, Column{c.Name, c.Kind, c.Distinct})

@@ -67,7 +67,11 @@ func (j *job) data() string {
 	if j.Format == formatPictures {
 		return filepath.Join(j.dir, "pictures.tar")
 	}
-	return filepath.Join(j.dir, "data")
+	ending := strings.ToLower(filepath.Ext(j.Name))
+	if ending != ".csv" && ending != ".tsv" { // which a line with commas and tabs may need
+		ending = ""
+	}
+	return filepath.Join(j.dir, "data"+ending)
 }
 
 func (j *job) labelsFile() string { return filepath.Join(j.dir, "labels.txt") }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,21 +98,8 @@ func TestAnInterruptedUploadLeavesNothing(t *testing.T) {
 	until(t, "an end of the folder", func() bool { return len(b.folders()) == 1 })
 }
 
-func TestWhatAKilledWorkshopLeftIsRemoved(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"hashgrove-job-3/pictures/cat", "mine"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := newBench(t, Options{Dir: dir})
-	if got := b.folders(); len(got) != 1 || got[0] != "mine" {
-		t.Errorf("%v", got)
-	}
-}
-
 func TestCloseCancelsAndCleans(t *testing.T) {
-	b := newBench(t, Options{Dir: filepath.Join(t.TempDir(), "try")})
+	b := newBench(t, Options{})
 	b.must("POST", "/v1/try?name=1.csv", large())
 	b.must("POST", "/v1/try/1/train", `{"bits":256}`)
 	if err := b.Close(); err != nil {

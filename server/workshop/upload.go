@@ -1,7 +1,6 @@
 package workshop
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,13 +10,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/message"
 	"hashgrove/server"
 )
 
@@ -50,12 +49,12 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 	w.last++
 	id := strconv.Itoa(w.last)
 	w.mu.Unlock()
-	j := &job{dir: filepath.Join(w.options.Dir, "hashgrove-job-"+id)}
+	j := &job{dir: filepath.Join(w.dir, "hashgrove-job-"+id)}
 	j.Job = Job{ID: id, Name: uploadName(r.URL.Query().Get("name")), Bits: defaultBits, State: stateUploaded}
 	if err := os.Mkdir(j.dir, 0o700); err != nil {
 		return nil, err
 	}
-	err := save(rw, r, filepath.Join(j.dir, "data"), w.options.MaxBytes)
+	err := save(rw, r, j.data(), w.options.MaxBytes)
 	if err == nil {
 		err = w.inspect(r.Context(), j)
 	}
@@ -118,55 +117,21 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// recognise detects the format of an upload by its first bytes, and by its name if those are ambiguous.
-func recognise(head []byte, name string) (string, error) {
-	starts := func(with ...string) bool {
-		for _, s := range with {
-			if bytes.HasPrefix(head, []byte(s)) {
-				return true
-			}
-		}
-		return false
-	}
-	ending := strings.ToLower(path.Ext(name))
-	first, _, _ := bytes.Cut(head, []byte("\n"))
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+// recognise detects the format of an upload.
+func recognise(j *job) (string, error) {
+	format, packed, err := dataset.FormatOf(j.data())
 	switch {
-	case starts("\x93NUMPY"):
-		return formatNpy, nil
-	case starts("PK\x03\x04", "PK\x05\x06"):
+	case err != nil && !message.Is(err, "unrecognised-format"):
+		return "", j.bad(err)
+	case format == "npz": // or any other zip
 		return formatPictures, nil
-	case starts("\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ", "BZh", "7z\xbc\xaf", "Rar!"):
-		return "", bad("%s is compressed: decompress it first, or pack pictures as zip", name)
-	case starts("PAR1"):
-		return "", bad("%s is a Parquet file: save it as CSV to try it here, or train with \"hashgrove train\"", name)
-	case gallery.Looks("", head):
-		return "", bad("%s is a single picture: put many into a zip, with a folder for each class", name)
-	case starts("\xff\xfe", "\xfe\xff"):
-		return "", bad("%s is text in UTF-16: save it as UTF-8", name)
-	case !isText(head):
-		return "", bad("%s is none of the files that can be tried here: CSV, TSV, JSON lines, npy, or a zip of pictures",
-			name)
-	case len(text) == 0:
-		return "", bad("%s has no rows", name)
-	case text[0] == '{':
-		return "jsonl", nil
-	case text[0] == '[' && ending != ".csv":
-		return "", bad("%s is a list in JSON: write an object with a vector and a label on every line", name)
-	case ending == ".tsv" || bytes.ContainsRune(first, '\t') && !bytes.ContainsAny(first, ",;"):
-		return "tsv", nil
+	case packed:
+		return "", bad("%s is compressed: decompress it first, or pack pictures as zip", j.Name)
+	case !slices.Contains([]string{"csv", "tsv", "jsonl", formatNpy}, format):
+		return "", bad("%s cannot be tried here: give CSV, TSV, JSON lines, npy, or a zip of pictures with a folder for each "+
+			"class", j.Name)
 	}
-	return "csv", nil
-}
-
-// isText reports whether the start of a file is UTF-8 text; its last character may be cut off.
-func isText(head []byte) bool {
-	for cut := 0; cut < utf8.UTFMax && cut <= len(head); cut++ {
-		if utf8.Valid(head[:len(head)-cut]) {
-			return bytes.IndexByte(head, 0) < 0
-		}
-	}
-	return false
+	return format, nil
 }
 
 // receiveLabels takes the labels of an npy file, one line per row.
@@ -186,17 +151,10 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	if err := save(rw, r, draft, mostLabels); err != nil {
 		return nil, err
 	}
-	head, err := headOf(draft)
-	if err != nil {
-		return nil, err
-	}
-	if !isText(head) {
-		return nil, bad("the labels are not text: send a line for each row")
-	}
 	if err := os.Rename(draft, j.labelsFile()); err != nil {
 		return nil, err
 	}
-	_, err = dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy, LabelsFile: []string{j.labelsFile()}})
+	_, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy, LabelsFile: []string{j.labelsFile()}})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if j.LabelsNeeded = err != nil; err != nil {
@@ -205,29 +163,10 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	return j.Job, nil
 }
 
-// headOf returns the start of a file.
-func headOf(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	head := make([]byte, 64<<10)
-	n, err := io.ReadFull(f, head)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil
-	}
-	return head[:n], err
-}
-
 // inspect recognises an upload and examines its content.
 func (w *Workshop) inspect(ctx context.Context, j *job) error {
-	upload := filepath.Join(j.dir, "data")
-	head, err := headOf(upload)
-	if err != nil {
-		return err
-	}
-	if j.Format, err = recognise(head, j.Name); err != nil {
+	upload, err := j.data(), error(nil)
+	if j.Format, err = recognise(j); err != nil {
 		return err
 	}
 	switch j.Format {

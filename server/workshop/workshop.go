@@ -18,8 +18,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
@@ -27,10 +25,8 @@ import (
 	"hashgrove/server"
 )
 
-// Options say where a workshop works and how much it may use. Zero means the default.
+// Options say how much a workshop may use. Zero means the default.
 type Options struct {
-	Dir string // folder for uploads and indexes, made if need be; "" means a temporary one
-
 	Threads int    // of a training; 0 means all cores
 	Device  string // of a training, as in hashgrove.Options
 
@@ -52,8 +48,9 @@ func (o Options) withDefaults() Options {
 type Workshop struct {
 	options   Options
 	server    *server.Server // of the collections
-	dirErr    error          // why there is no folder
-	removeDir func() error   // nil unless the folder is a temporary one
+	dir       string         // of uploads and indexes, a temporary one
+	dirErr    error          // why there is none
+	removeDir func() error   // nil once it has gone
 	upload    chan struct{}  // held by the upload that runs
 	work      context.Context
 	stop      context.CancelFunc
@@ -63,15 +60,11 @@ type Workshop struct {
 	job  *job // the newest upload, or nil
 }
 
-// folderPattern matches the folders of jobs, which a killed workshop leaves behind.
-var folderPattern = regexp.MustCompile(`^hashgrove-job-[0-9]+$`)
-
-// New adds a workshop to a server that does not answer yet, and removes what an earlier one left in the folder. If the
-// folder cannot be used, uploads report it.
+// New adds a workshop to a server that does not answer yet. If there is no folder for uploads, they report it.
 func New(s *server.Server, o Options) *Workshop {
 	w := &Workshop{options: o.withDefaults(), server: s, upload: make(chan struct{}, 1)}
 	w.work, w.stop = context.WithCancel(context.Background())
-	w.dirErr = w.prepareFolder()
+	w.dir, w.removeDir, w.dirErr = section.TempFolder("hashgrove-try-")
 	s.MountTry(
 		server.Route{Pattern: "POST /v1/try", Parameters: "name", Body: true, Answer: w.receive},
 		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.withJob(w.show)},
@@ -82,24 +75,6 @@ func New(s *server.Server, o Options) *Workshop {
 		server.Route{Pattern: "GET /v1/try/samples/clothes.zip", Answer: sendSample},
 	)
 	return w
-}
-
-// prepareFolder makes the folder, or cleans the one that is there.
-func (w *Workshop) prepareFolder() (err error) {
-	if w.options.Dir == "" {
-		w.options.Dir, w.removeDir, err = section.TempFolder("hashgrove-try-")
-		return err
-	}
-	if err := os.MkdirAll(w.options.Dir, 0o700); err != nil {
-		return err
-	}
-	left, err := os.ReadDir(w.options.Dir)
-	for _, e := range left {
-		if e.IsDir() && folderPattern.MatchString(e.Name()) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(w.options.Dir, e.Name())))
-		}
-	}
-	return err
 }
 
 // withJob finds the job that a request names.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -30,9 +31,6 @@ type bench struct {
 
 func newBench(t *testing.T, o Options) *bench {
 	t.Helper()
-	if o.Dir == "" {
-		o.Dir = t.TempDir()
-	}
 	s, err := server.New(t.Context(), server.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +120,7 @@ func (b *bench) refused(status int, method, path, body string, facts ...string) 
 			b.t.Errorf("%s %s: %q does not name %q", method, path, answer.Error.Message, fact)
 		}
 	}
-	if strings.Contains(answer.Error.Message, b.options.Dir) {
+	if strings.Contains(answer.Error.Message, b.dir) {
 		b.t.Errorf("the message names a folder of the machine: %s", answer.Error.Message)
 	}
 }
@@ -162,12 +160,14 @@ func until(t *testing.T, what string, holds func() bool) {
 
 // folders are those of jobs.
 func (b *bench) folders() (list []string) {
-	found, err := os.ReadDir(b.options.Dir)
-	if err != nil {
+	found, err := os.ReadDir(b.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.t.Fatal(err)
 	}
 	for _, e := range found {
-		list = append(list, e.Name())
+		if e.IsDir() { // beside them is a lock
+			list = append(list, e.Name())
+		}
 	}
 	return list
 }
