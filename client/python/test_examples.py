@@ -15,7 +15,7 @@ import hashgrove
 
 HIDDEN = """
 import sys
-for name in ("sklearn", "pandas", "scipy", "tqdm", "IPython"):
+for name in ("sklearn", "pandas", "scipy", "IPython"):
     sys.modules[name] = None
 import numpy as np, pickle
 import hashgrove
@@ -27,7 +27,7 @@ h = FastHash(bits=8, effort="quick")
 assert repr(h) == "FastHash(bits=8, effort='quick')", repr(h)
 codes = h.fit_transform(X, y)
 assert (pickle.loads(pickle.dumps(h)).transform(X) == codes).all()
-assert h.set_output(transform="default").set_params(bits=4).get_params()["bits"] == 4
+assert h.set_params(bits=4).get_params()["bits"] == 4
 try:
     h.set_params(bitz=1)
     raise SystemExit("it took a parameter that is none")

@@ -54,14 +54,6 @@ except ImportError:
             """Learn, and encode the same rows."""
             return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
 
-        def set_output(self, *, transform: str | None = None) -> Any:
-            """Whether transform returns arrays ("default") or frames ("pandas" or "polars")."""
-            if transform not in (None, "default", "pandas", "polars"):
-                raise ValueError(f"transform is {transform!r}: choose default, pandas or polars")
-            if transform is not None:
-                self._frames = transform
-            return self
-
 __all__ = ["FastHash", "NotFittedError"]
 
 
@@ -221,15 +213,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         if x.shape[1] != self.n_features_in_:
             raise Invalid(f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                           "input")
-        made = model.encode(x.array, output=output or self.output, threads=self._threads())
-        frames = self.__dict__.get("_frames", "default")  # without scikit-learn, which does this itself
-        if frames == "default":
-            return made
-        library = __import__(frames)
-        columns = list(self.get_feature_names_out())
-        if frames == "pandas":
-            return library.DataFrame(made, columns=columns, index=getattr(X, "index", None))
-        return library.DataFrame(made, schema=columns, orient="row")
+        return model.encode(x.array, output=output or self.output, threads=self.threads)
 
     def score(self, X: Any, y: Any) -> float:
         """How well rows find each other by their codes: mean average precision, ranked as the model chose and expected over

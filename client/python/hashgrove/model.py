@@ -6,12 +6,13 @@ import html
 import os
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from . import arrays, worker
-from .service import Error, Invalid, code_picture
+from .service import Invalid, code_picture
 from .worker import Blocks, WorkerDied
 
 __all__ = ["Model"]
@@ -165,31 +166,15 @@ class Model:
             return self._ask(session, params, x)
         columns = self.bits if margins else (self.bits + 7) // 8
         out = np.empty((n, columns), dtype=np.float32 if margins else np.uint8)
-        firsts = _Shared(iter(range(0, n, each)))
-        failed: list[BaseException] = []
-
-        def work() -> None:
+        with ThreadPoolExecutor(_ahead) as pool:
+            asked = {first: pool.submit(self._ask, session, {**params, "first": first},
+                                        Blocks(x.array[first:first + each], x.type)) for first in range(0, n, each)}
             try:
-                for first in firsts:
-                    if failed:
-                        return
-                    part = Blocks(x.array[first:first + each], x.type)
-                    out[first:first + each] = self._ask(session, {**params, "first": first}, part)
-            except BaseException as e:  # for the caller
-                failed.append(e)
-
-        helpers = [threading.Thread(target=work, daemon=True) for _ in range(_ahead - 1)]
-        for h in helpers:
-            h.start()
-        try:
-            work()
-            for h in helpers:
-                h.join()
-        except BaseException as e:
-            failed.append(e)
-            raise
-        if failed:
-            raise next((e for e in failed if not isinstance(e, Error)), min(failed, key=_row))
+                for first, codes in asked.items():  # the first of several errors is raised
+                    out[first:first + each] = codes.result()
+            finally:
+                for codes in asked.values():
+                    codes.cancel()
         return out
 
     def _ask(self, session: Any, params: dict, x: Blocks) -> np.ndarray:
@@ -238,20 +223,6 @@ class Model:
         return f"{code_picture(bytes.fromhex(self.fingerprint[:16]))}<table><tbody>{body}</tbody></table>"
 
 
-class _Shared:
-    """An iterator that several threads may use."""
-
-    def __init__(self, of: Any):
-        self.of, self.lock = of, threading.Lock()
-
-    def __iter__(self) -> _Shared:
-        return self
-
-    def __next__(self) -> Any:
-        with self.lock:
-            return next(self.of)
-
-
 def _revived(data: bytes, about: dict | None) -> Model:
     return Model(data, about=about)
 
@@ -265,13 +236,6 @@ def _free(session: Any, number: int) -> None:
 def _best(figures: Any) -> float:
     """MAP by the best of the rankings."""
     return max(figures["map"], figures.get("margins", {}).get("map", 0), figures.get("expected", {}).get("map", 0))
-
-
-def _row(e: BaseException) -> int:
-    """The row that an error is about, so that the first of several is raised."""
-    text = str(e).partition("row ")[2]
-    digits = text[:len(text) - len(text.lstrip("0123456789"))]
-    return int(digits) if digits else 1 << 62
 
 
 def not_finite(e: Invalid) -> Invalid:
