@@ -115,7 +115,9 @@ func apply(dst, x vectors.Matrix, maps []Map) {
 	for i, m := range maps {
 		y := dst
 		if i < len(maps)-1 {
-			y = vectors.Matrix{Rows: x.Rows, Cols: m.Out(), Data: make([]float32, x.Rows*m.Out())}
+			lent := borrow(x.Rows * m.Out())
+			defer giveBack(lent)
+			y = vectors.Matrix{Rows: x.Rows, Cols: m.Out(), Data: *lent}
 		}
 		if x.Cols != m.dim() || y.Cols != m.Out() || x.Rows != y.Rows || len(x.Data) != x.Rows*x.Cols {
 			panic(fmt.Sprintf("model: a map of %d to %d values for %d to %d", m.dim(), m.Out(), x.Cols, y.Cols))
