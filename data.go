@@ -215,8 +215,8 @@ func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen
 	seen, err = m.Source(given, threads)
 	switch {
 	case err != nil && d.spec.Vector != "" && len(m.Info.Features) > 0:
-		return nil, nil, message.New("columns-mismatch",
-			"%s: %w; name no columns for the vector: the model knows them", name, err)
+		return nil, nil, &dataset.SpecError{Field: "Vector", Err: message.New("columns-mismatch",
+			"%s: %w; name no columns for the vector: the model knows them", name, err)}
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	case seen.Dim() != m.Dim():
@@ -224,6 +224,14 @@ func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen
 			name, seen.Dim(), m.Encoder.Dim())
 	}
 	return given, seen, nil
+}
+
+// in names the files in an error about what to do with their rows.
+func (d *Data) in(err error) error {
+	if err == nil || d.spec.Paths == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", d.name(), err)
 }
 
 // name names the data in errors.

@@ -53,10 +53,11 @@ type Duplicate struct {
 // pairs before it makes them, and refuses (ErrTooLarge) more than are allowed. For codes with detail, bits of detail do
 // not count.
 func (ix *Index) Duplicates(ctx context.Context, o DuplicateOptions) (*Duplicates, error) {
-	if ix.closed.Load() {
-		return nil, search.Coded(store.ErrClosed)
+	x, err := ix.selection(ctx, "", index.Filter{}, 0)
+	if err != nil {
+		return nil, search.Coded(err)
 	}
-	return findDuplicates(ctx, ix.items.Snapshot(), o)
+	return findDuplicates(ctx, x.Snapshot, o)
 }
 
 // FindDuplicates is Duplicates for an index in a file, which it only reads.

@@ -35,6 +35,8 @@ type Step struct {
 	What        string // what is being done, in a word
 	Done, Total int    // a Total of 0 is unknown
 	Note        string // a remark for people instead of a step
+
+	Read *DataRead // what reading data met, once that is over; nil in other steps
 }
 
 // Evaluation says how well the codes of a model find similar rows. Its JSON has all measures.

@@ -82,23 +82,11 @@ func (s *Server) listItems(a *answer, r *http.Request, c *collection) (any, erro
 		}
 		matches = spread
 	}
-	if p.Get("after") != "" {
-		after, err := index.ParseID(p.Get("after"))
-		if err != nil {
-			return nil, bad("after: %v", err)
-		}
-		at, found := slices.BinarySearchFunc(matches, after, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
-		if found {
-			at++
-		}
-		matches = matches[at:]
-	}
 	page := api.ItemsPage{
 		Collection: c.name, Fingerprint: x.Fingerprint().String(), Items: []api.Item{}, Total: total,
 	}
-	if len(matches) > limit {
-		matches = matches[:limit]
-		page.Next = api.ID(matches[limit-1].ID.String())
+	if matches, page.Next, err = search.Page(matches, limit, api.ID(p.Get("after"))); err != nil {
+		return nil, err
 	}
 	for _, h := range matches {
 		page.Items = append(page.Items, search.Item(x.Item(h), x.Bits()))

@@ -15,7 +15,7 @@ func (s *Server) items(c *collection) *search.Items {
 	now := c.open()
 	x := &search.Items{
 		Snapshot: now.snapshot(), Model: now.model, Threads: s.options.Threads, MaxHits: s.limits.K,
-		Pixels: s.limits.Pixels,
+		Pixels: s.limits.Pixels, Filter: s.filter,
 	}
 	if now.vectors != nil {
 		x.Vectors = now.vectors
@@ -111,9 +111,6 @@ func (s *Server) enter(ctx context.Context, long bool) (leave func(), err error)
 
 // checkLimits rejects requests larger than the service allows.
 func (s *Server) checkLimits(c *collection, r *api.Request) error {
-	if _, err := s.filter(r.Where); err != nil {
-		return err
-	}
 	n, most := len(r.All()), s.limits.K
 	if r.K != nil || r.Radius == nil {
 		most = r.Limit()

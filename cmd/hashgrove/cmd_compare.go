@@ -167,7 +167,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	defer p.End()
 	f := compare.Files{
 		Name: strings.Join(args, ", "), MinShared: c.minShared, Seed: c.seed, Threads: c.threads, Progress: p.Tick,
-		Pictures: hashgrove.PictureOptions{Size: c.data.Size, Features: c.features},
+		Pictures: hashgrove.PictureOptions{Size: c.data.size, Features: c.features},
 	}
 	for _, side := range []struct {
 		to    **hashgrove.Data

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +69,7 @@ type duplicatesReport struct {
 func (c *duplicatesCommand) form() (string, error) {
 	form := c.to
 	if form == "" {
-		form = exportForms[strings.ToLower(filepath.Ext(c.output))]
+		form = formOf(c.output)
 	}
 	switch {
 	case c.radius < 0:

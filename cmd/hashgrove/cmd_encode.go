@@ -88,7 +88,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.noteNumbers(read)
+	c.noteRead(read)
 	took := time.Since(began)
 	r := encodeReport{
 		Codes: c.output, Rows: read.Rows, Bits: m.Bits(), Fingerprint: m.Fingerprint()[:16],

@@ -83,7 +83,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	switch {
 	case c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0:
 		return cli.Usage("missing-flag", "eval needs -m MODEL, --base DATA and --queries DATA")
-	case len(c.data.LabelsFile) > 0:
+	case len(c.data.Labels) > 0:
 		return cli.Usage("ambiguous-flag", "--labels is ambiguous here: use --base-labels and --queries-labels")
 	}
 	if err := c.similar.check(); err != nil {

@@ -70,7 +70,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	began := time.Now()
 	show, end := c.steps()
 	wrote, err := data.WriteFeatures(ctx, c.output, hashgrove.FeatureOptions{
-		Kind: c.kind, Type: c.typ, Pictures: hashgrove.PictureOptions{Size: c.data.Size}, Threads: c.threads, Progress: show,
+		Kind: c.kind, Type: c.typ, Pictures: hashgrove.PictureOptions{Size: c.data.size}, Threads: c.threads, Progress: show,
 	})
 	end()
 	if err != nil {

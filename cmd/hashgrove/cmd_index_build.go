@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,15 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/hamming"
-	"hashgrove/internal/index"
-	"hashgrove/internal/message"
-	"hashgrove/internal/model"
-	"hashgrove/internal/search"
-	"hashgrove/internal/store"
 )
 
 // addCommand is index build and index add.
@@ -104,169 +98,105 @@ type indexReport struct {
 	FileBytes   int64       `json:"file_bytes"`
 	Seconds     float64     `json:"seconds"`
 
-	Attributes  *dataset.Join `json:"attributes,omitempty"`   // how attributes were matched to items
-	WouldDelete *int          `json:"would_delete,omitempty"` // by a deletion that is only tried
+	Attributes  *hashgrove.Join `json:"attributes,omitempty"`   // how attributes were matched to items
+	WouldDelete *int            `json:"would_delete,omitempty"` // by a deletion that is only tried
 }
 
 // reportIndex describes an index.
-func reportIndex(s *store.Store, began time.Time) *indexReport {
-	i := s.Info()
+func reportIndex(path string, ix *hashgrove.Index, began time.Time) *indexReport {
+	i := ix.Info()
 	return &indexReport{
-		Index: i.Path, Items: i.Items, Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
+		Index: path, Items: i.Items, Bits: i.Bits, Fingerprint: i.Fingerprint[:16],
 		FileBytes: i.FileBytes, Seconds: time.Since(began).Seconds(),
 	}
 }
 
 // build makes the index. An existing one is replaced only once the new one is complete.
-func (c *addCommand) build(ctx context.Context, args []string) error {
-	path := c.output
-	inputs := c.items.data.inputs(args, c.model, c.items.table)
+func (c *addCommand) build(ctx context.Context, args []string) (err error) {
+	path, began := c.output, time.Now()
 	tried := cli.Output{Force: true, FileOnly: true} // an existing index gets a better message below
-	if err := tried.Check([]string{path}, inputs); err != nil {
+	if err := tried.Check([]string{path}, c.items.inputs(args, c.model)); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !c.file.Force {
 		return fmt.Errorf("%s: %w: name another with -o, replace it with --force, or use \"hashgrove index add\"",
 			path, fs.ErrExist)
 	}
-	r, err := c.buildAt(ctx, path, args)
+	var m *hashgrove.Model
+	if c.model != "" {
+		if m, err = hashgrove.LoadModel(c.model); err != nil {
+			return err
+		}
+	}
+	data, err := c.items.open(args)
 	if err != nil {
 		return err
 	}
-	r.Index = path
+	show, end := c.steps()
+	ix, err := hashgrove.IndexOptions{Replace: c.file.Force, Threads: c.threads, Progress: show}.Create(ctx, path, m, data)
+	end()
+	if err != nil {
+		return noModel(err, "name it with --model")
+	}
+	r, info := reportIndex(path, ix, began), ix.Info()
+	r.Added, r.Codes, r.Memory = r.Items, info.DistinctCodes, info.Memory
+	r.Bad, r.Attributes = c.read.Bad, c.read.Attributes
+	if err := ix.Close(); err != nil {
+		return err
+	}
 	return c.printLine(r, "%s: %d items of %d bits, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
 		path, r.Items, r.Bits, r.Codes, r.Fingerprint, cli.Size(r.FileBytes), cli.Size(r.Memory.Total),
 		r.Seconds)
 }
 
-// buildAt makes the index with all its items in one step.
-func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r *indexReport, err error) {
-	began := time.Now()
-	m, in, err := c.items.openWith(c.model, args)
-	if err != nil {
-		return nil, err
+// noModel says what to do about a model that is missing.
+func noModel(err error, advice string) error {
+	if errors.Is(err, api.ErrNoModel) {
+		return cli.Usage("needs-model", "%w: %s; if the rows are codes, say so with --codes", err, advice)
 	}
-	n, err := c.count(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	b, bad, err := c.readItems(ctx, in, n)
-	if err != nil {
-		return nil, err
-	}
-	if m != nil {
-		if err := fitModel(b, m, args[0], "--model"); err != nil {
-			return nil, err
-		}
-	}
-	s, err := store.Create(ctx, path, store.Options{
-		Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads},
-		Items: b, Replace: c.file.Force,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", args[0], err)
-	}
-	defer func() { err = closeStore(s, err) }()
-	x := s.Snapshot()
-	return &indexReport{
-		Items: x.Len(), Added: x.Len(), Bad: bad, Bits: x.Bits(), Codes: x.Codes(),
-		Fingerprint: x.Fingerprint().String(), Memory: search.Memory(x.Memory()),
-		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
-	}, nil
-}
-
-// fitModel gives codes without a fingerprint that of the given model, and removes the zero bits with which FAISS
-// pads codes to whole bytes.
-func fitModel(b *index.Batch, m *model.Model, path, name string) error {
-	bits := m.Encoder.Bits()
-	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return message.New("model-mismatch", "%s: codes of model %v, but %s is %v: give the model that made them",
-			path, b.Fingerprint, name, m.Fingerprint())
-	}
-	if b.Codes.Bits != bits {
-		codes := hamming.NewCodes(b.Codes.Len(), bits)
-		for i := range b.Codes.Len() {
-			if !codes.SetBytes(i, b.Codes.AppendBytes(nil, i)) {
-				return fmt.Errorf("%s: codes of %d bits, but %s makes %d: give the model that made them",
-					path, b.Codes.Bits, name, bits)
-			}
-		}
-		b.Codes = codes
-	}
-	b.Fingerprint = m.Fingerprint()
-	return nil
+	return err
 }
 
 // changeIndex opens an index for writing, changes it and reports its new state.
 func (a *app) changeIndex(
-	ctx context.Context, path string, change func(s *store.Store) error,
+	ctx context.Context, path string, change func(ix *hashgrove.Index) error,
 ) (r *indexReport, err error) {
 	began := time.Now()
-	s, err := a.openToWrite(ctx, path)
+	ix, end, err := a.openIndex(ctx, path, toWrite)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = closeStore(s, err) }()
-	if err := change(s); err != nil {
+	defer end()
+	if err := change(ix); err != nil {
 		return nil, err
 	}
-	return reportIndex(s, began), nil
+	end()
+	return reportIndex(path, ix, began), nil
 }
 
 func (c *addCommand) add(ctx context.Context, args []string) error {
-	before, written, bad := 0, 0, 0
-	var joined *dataset.Join
-	r, err := c.changeIndex(ctx, c.output, func(s *store.Store) error {
-		before = s.Info().Items
-		b, in, n, err := c.read(ctx, s, args)
-		if err != nil {
-			return err
-		}
-		written, bad, joined = len(b.IDs), n, in.joinReport()
-		write := s.Add
+	data, err := c.items.open(args)
+	if err != nil {
+		return err
+	}
+	before := 0
+	r, err := c.changeIndex(ctx, c.output, func(ix *hashgrove.Index) error {
+		before = ix.Len()
+		write := ix.Add
 		if c.upsert {
-			write = s.Upsert
+			write = ix.Upsert
 		}
-		if err := write(ctx, b); err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
+		err := noModel(write(ctx, data), c.output+" has none: it was built from codes")
+		if hashgrove.HasCode(err, "numbers-taken") {
+			err = fmt.Errorf("%s: %w", c.output, err)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	r.Added, r.Bad, r.Attributes = r.Items-before, bad, joined
-	r.Replaced = written - r.Added
+	r.Bad, r.Attributes, r.Added = c.read.Bad, c.read.Attributes, r.Items-before
+	r.Replaced = c.read.Rows - r.Added
 	return c.printLine(r, "%s: %d items added, %d replaced, %d now, %.1f s",
 		c.output, r.Added, r.Replaced, r.Items, r.Seconds)
-}
-
-// read reads items for an index and returns the number of bad rows as well.
-func (c *addCommand) read(
-	ctx context.Context, s *store.Store, args []string,
-) (b *index.Batch, in itemInput, bad int, err error) {
-	m, err := s.Model()
-	if err != nil {
-		return nil, in, 0, err
-	}
-	in, err = c.items.open(m, args, c.output+" has none: it was built from codes")
-	if err != nil {
-		return nil, in, 0, err
-	}
-	n, err := c.count(ctx, in)
-	if err != nil {
-		return nil, in, 0, err
-	}
-	b, bad, err = c.readItems(ctx, in, n)
-	if err != nil {
-		return nil, in, 0, err
-	}
-	if err := s.Info().Fingerprint.Accept(b.Fingerprint); err != nil {
-		return nil, in, 0, fmt.Errorf("%s: %w", args[0], err)
-	}
-	if _, there, err := s.Get(ctx, index.Int(0)); err != nil || there && !in.Named && !c.upsert {
-		return nil, in, 0, cmp.Or(err, message.New("numbers-taken", "%s: its rows have no ids, so they are identified by "+
-			"their numbers, and %s has an item 0 already: give ids with --id-column or --ids", args[0], c.output))
-	}
-	return b, in, bad, nil
 }

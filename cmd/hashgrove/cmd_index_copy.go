@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/model"
-	"hashgrove/internal/store"
 )
 
 // copyReport is the output of backup, restore and migrate with --json.
@@ -35,16 +34,15 @@ searched, verified and restored. Existing files are never overwritten.`,
 				return cli.Usage("missing-flag", "%s needs -o FILE, the file to write", cli.Verb(cmd))
 			}
 			began := time.Now()
-			s, err := a.openToRead(cmd.Context(), args[0])
+			ix, end, err := a.openIndex(cmd.Context(), args[0], toRead)
 			if err != nil {
 				return err
 			}
-			defer s.Close()
-			r, err := s.BackupFile(cmd.Context(), output)
-			if err != nil {
+			defer end()
+			if err := ix.Save(cmd.Context(), output); err != nil {
 				return err
 			}
-			return a.printCopy("backup", output, r, began)
+			return a.printCopy(cmd.Context(), "backup", output, began)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write")
@@ -66,11 +64,10 @@ old one, or restore under another name.`,
 				return cli.Usage("missing-flag", "%s needs -o INDEX, the index to make", cli.Verb(cmd))
 			}
 			began := time.Now()
-			r, err := store.Restore(cmd.Context(), args[0], output)
-			if err != nil {
+			if err := hashgrove.RestoreIndex(cmd.Context(), args[0], output); err != nil {
 				return err
 			}
-			return a.printCopy("index", output, r, began)
+			return a.printCopy(cmd.Context(), "index", output, began)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the `INDEX` to make")
@@ -78,9 +75,15 @@ old one, or restore under another name.`,
 	return cmd
 }
 
-// printCopy summarises a file that was just written.
-func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
-	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
+// printCopy summarises an index that was just written.
+func (a *app) printCopy(ctx context.Context, what, path string, began time.Time) error {
+	ix, end, err := a.openIndex(ctx, path, toRead)
+	if err != nil {
+		return err
+	}
+	defer end()
+	i := ix.Info()
+	r := copyReport{path, i.Items, i.Bits, i.Fingerprint[:16], i.FileBytes, time.Since(began).Seconds()}
 	return a.printLine(r, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s",
 		path, what, r.Items, r.Bits, r.Fingerprint, cli.Size(r.FileBytes), r.Seconds)
 }
@@ -119,25 +122,21 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 			"index migrate needs --model MODEL, the new model, and --vectors DATA, the vectors of the items")
 	}
 	began := time.Now()
-	m, err := model.ReadFile(c.model)
+	m, err := hashgrove.LoadModel(c.model)
 	if err != nil {
 		return err
 	}
-	set, src, err := c.data.openFor(m, c.vectors)
+	data, err := c.data.rows(c.vectors)
 	if err != nil {
 		return err
 	}
-	if _, err := c.count(ctx, itemInput{set: set}); err != nil { // rows are left out as index build leaves them out
-		return err
-	}
-	p := c.startProgress("encoding", 0)
-	r, err := store.Migrate(ctx, path, m, src, p.Count)
-	p.End()
+	show, end := c.steps()
+	err = hashgrove.IndexOptions{Threads: c.threads, Progress: show}.Migrate(ctx, path, m, data)
+	end()
 	if err != nil {
 		return err
 	}
-	c.noteBad(set)
-	return c.printCopy("index", path, r, began)
+	return c.printCopy(ctx, "index", path, began)
 }
 
 func (a *app) indexCompact() *cobra.Command {
@@ -149,9 +148,9 @@ func (a *app) indexCompact() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before := int64(0)
-			r, err := a.changeIndex(cmd.Context(), args[0], func(s *store.Store) error {
-				before = s.Info().FileBytes
-				return s.Compact(cmd.Context())
+			r, err := a.changeIndex(cmd.Context(), args[0], func(ix *hashgrove.Index) error {
+				before = ix.Info().FileBytes
+				return ix.Compact(cmd.Context())
 			})
 			if err != nil {
 				return err

@@ -7,11 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/index"
-	"hashgrove/internal/message"
-	"hashgrove/internal/store"
 )
 
 // idFlags select items of an index by id.
@@ -57,30 +55,20 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	if cli.CountTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
 		return cli.Usage("one-of-flags", "index delete needs one of --id, --ids and --where")
 	}
-	filter, err := index.Parse(c.where)
-	if err != nil {
-		return cli.Usage("bad-filter", "--where: %w", err)
-	}
-	if err := filter.CheckDeletion(); c.where != "" && err != nil {
-		return cli.Usage("empty-filter", "--where: %w", err)
-	}
-	ids, err := dataset.ReadIDs(c.items.ids, c.items.files)
+	ids, err := hashgrove.ReadIDs(c.items.files, c.items.ids...)
 	if err != nil {
 		return err
 	}
 	if c.dryRun {
-		if c.where == "" {
-			filter = index.IDs(ids...)
-		}
-		return c.tryDeletion(ctx, path, filter, len(ids))
+		return c.tryDeletion(ctx, path, ids)
 	}
 	deleted, missing := 0, 0
-	r, err := c.changeIndex(ctx, path, func(s *store.Store) (err error) {
+	r, err := c.changeIndex(ctx, path, func(ix *hashgrove.Index) (err error) {
 		if c.where != "" {
-			deleted, err = s.DeleteWhere(ctx, filter)
+			deleted, err = ix.DeleteWhere(ctx, c.where)
 			return err
 		}
-		deleted, err = s.Delete(ctx, ids...)
+		deleted, err = ix.Delete(ctx, ids...)
 		missing = len(ids) - deleted
 		return err
 	})
@@ -89,32 +77,38 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	}
 	r.Deleted, r.Missing = deleted, missing
 	if missing > 0 && !c.json {
-		c.note("%s not in the index", message.Count(missing, "of the ids is", "of the ids are"))
+		c.note("%s not in the index", cli.Count(missing, "of the ids is", "of the ids are"))
 	}
-	return c.printLine(r, "%s: %s deleted, %d left", path, message.Count(deleted, "item", "items"), r.Items)
+	return c.printLine(r, "%s: %s deleted, %d left", path, cli.Count(deleted, "item", "items"), r.Items)
 }
 
-// tryDeletion says how many items would be deleted; ids is the number of ids given, if any.
-func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Filter, ids int) error {
+// tryDeletion says how many items would be deleted.
+func (c *deleteCommand) tryDeletion(ctx context.Context, path string, ids []api.ID) error {
 	began := time.Now()
-	s, err := c.openToRead(ctx, path)
+	ix, end, err := c.openIndex(ctx, path, hashgrove.IndexOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	x, err := c.selectItems(ctx, s, f)
-	if err != nil {
-		return err
+	defer end()
+	found := 0
+	if c.where != "" {
+		page, err := ix.Items(ctx, c.where, 1, "")
+		if err != nil {
+			return err
+		}
+		found = page.Total
 	}
-	hits, err := x.Matches(f)
-	if err != nil {
-		return err
+	for _, id := range ids {
+		if _, err := ix.Get(id); err == nil {
+			found++
+		}
 	}
-	r := reportIndex(s, began)
-	r.WouldDelete = new(len(hits))
-	if ids > 0 {
-		r.Missing = ids - len(hits)
+	end()
+	r := reportIndex(path, ix, began)
+	r.WouldDelete = &found
+	if c.where == "" {
+		r.Missing = len(ids) - found
 	}
 	return c.printLine(r, "%s: %d items would be deleted, %d would be left; \"hashgrove index list --where\" shows them",
-		path, len(hits), r.Items-len(hits))
+		path, found, r.Items-found)
 }

@@ -11,9 +11,6 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/index"
-	"hashgrove/internal/search"
-	"hashgrove/internal/store"
 )
 
 type listCommand struct {
@@ -61,60 +58,25 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 	if c.limit < 0 {
 		return cli.Usage("bad-flag-value", "--limit %d: give a number of items, or 0 for all", c.limit)
 	}
-	filter, err := index.Parse(c.where)
-	if err != nil {
-		return cli.Usage("bad-filter", "--where: %w", err)
-	}
-	s, err := c.openToRead(ctx, path)
+	ix, end, err := c.openIndex(ctx, path, toRead)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	x, err := c.selectFields(ctx, s, filter, c.fields, []string{"id", "code", "label", "tags"})
+	defer end()
+	page, err := ix.Items(ctx, c.where, c.limit, api.ID(c.after))
+	end()
 	if err != nil {
 		return err
 	}
-	hits, err := x.Matches(filter)
-	if err != nil {
-		return err
-	}
-	r := listReport{Index: path, Items: x.Len(), Matching: len(hits)}
-	if c.after != "" {
-		after := index.Text(c.after)
-		i, there := slices.BinarySearchFunc(hits, after, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
-		if there {
-			i++
-		}
-		hits = hits[i:]
-	}
-	left := 0
-	if c.limit > 0 && len(hits) > c.limit {
-		hits, left = hits[:c.limit], len(hits)-c.limit
-	}
-	if r.Listed, err = itemReports(ctx, x, hits); err != nil {
-		return err
-	}
+	r := listReport{Index: path, Items: ix.Len(), Matching: page.Total, Listed: page.Items}
 	if err := c.printResult(r, func() { c.print(r.Listed) }); err != nil {
 		return err
 	}
-	if left > 0 && !c.json {
+	if page.Next != "" && !c.json {
 		c.note("%d of %d items; --after %s lists the next ones, --limit 0 all",
-			len(hits), r.Matching, cli.Printable(hits[len(hits)-1].ID.String()))
+			len(page.Items), r.Matching, cli.Printable(string(page.Next)))
 	}
 	return nil
-}
-
-// itemReports reads the items that were found.
-func itemReports(ctx context.Context, x *store.Selection, hits []index.Hit) ([]api.Item, error) {
-	found, err := x.Items(ctx, hits)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]api.Item, len(found))
-	for i, it := range found {
-		list[i] = search.Item(it, x.Bits())
-	}
-	return list, nil
 }
 
 // print prints the items as a table.

@@ -6,16 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/message"
-	"hashgrove/internal/store"
 )
 
 type updateCommand struct {
 	*app
-	attributes attributeFlags
-	replace    bool
+	table   dataFlags
+	replace bool
 }
 
 func (a *app) indexUpdate() *cobra.Command {
@@ -35,7 +33,7 @@ is id. Columns called label and tags change those.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	c.attributes.bind(f)
+	c.table.bindAttributes(f)
 	f.Lookup("attributes-id").Usage = "`COLUMN` or key of --attributes with the ids; default id"
 	f.Lookup("attribute-columns").Usage = "`COLUMNS` or keys to take from --attributes; default all"
 	f.BoolVar(&c.replace, "replace", false, "remove attributes that the table does not have for an item")
@@ -44,36 +42,36 @@ is id. Columns called label and tags change those.`,
 }
 
 func (c *updateCommand) run(ctx context.Context, path string) error {
-	if c.attributes.table == "" {
+	if c.table.Files.Attributes == "" {
 		return cli.Usage("missing-flag", "index update needs --attributes, the table with the new values")
 	}
-	table, err := c.attributes.open("", nil)
-	if err != nil {
-		return err
-	}
-	b, err := dataset.Changes(table)
+	changes, err := hashgrove.ReadChanges(c.table.Files, c.table.Columns)
 	if err != nil {
 		return err
 	}
 	updated := 0
-	r, err := c.changeIndex(ctx, path, func(s *store.Store) (err error) {
-		if updated, err = s.Update(ctx, b, c.replace); err != nil {
-			return fmt.Errorf("%s: %w", c.attributes.table, err)
+	r, err := c.changeIndex(ctx, path, func(ix *hashgrove.Index) (err error) {
+		update := ix.Update
+		if c.replace {
+			update = ix.Replace
 		}
-		if updated == 0 && len(b.IDs) > 0 {
-			return message.New("no-id-matches",
+		if updated, err = update(ctx, changes...); err != nil {
+			return fmt.Errorf("%s: %w", c.table.Files.Attributes, err)
+		}
+		if updated == 0 && len(changes) > 0 {
+			return cli.Errorf("no-id-matches",
 				"%s: none of its %d ids is in %s: does it describe other items, or is another column the id?",
-				c.attributes.table, len(b.IDs), path)
+				c.table.Files.Attributes, len(changes), path)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	r.Updated, r.Missing = updated, len(b.IDs)-updated
+	r.Updated, r.Missing = updated, len(changes)-updated
 	if r.Missing > 0 && !c.json {
-		c.note("%s no item of the index", message.Count(r.Missing, "record matches", "records match"))
+		c.note("%s no item of the index", cli.Count(r.Missing, "record matches", "records match"))
 	}
 	return c.printLine(r, "%s: %s updated, %d in all, %.1f s",
-		path, message.Count(updated, "item", "items"), r.Items, r.Seconds)
+		path, cli.Count(updated, "item", "items"), r.Items, r.Seconds)
 }

@@ -41,7 +41,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	}
 	show, end := c.steps()
 	i, err := data.WithPairsFile(c.similar.pairs).Inspect(ctx, hashgrove.InspectOptions{
-		Pictures: hashgrove.PictureOptions{Size: c.data.Size}, MinShared: c.similar.minShared, Threads: c.threads,
+		Pictures: hashgrove.PictureOptions{Size: c.data.size}, MinShared: c.similar.minShared, Threads: c.threads,
 		Progress: show,
 	})
 	end()

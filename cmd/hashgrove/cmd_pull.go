@@ -6,11 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/index"
-	"hashgrove/internal/message"
-	"hashgrove/internal/model"
-	"hashgrove/internal/store"
 )
 
 type pullCommand struct {
@@ -60,72 +57,38 @@ func (c *pullCommand) run(ctx context.Context) error {
 	if c.output == "" {
 		return cli.Usage("missing-flag", "pull needs -o INDEX, the index to make")
 	}
-	filter, err := index.Parse(c.where)
-	if err != nil {
-		return cli.Usagef("--where: %w", err)
-	}
 	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.output}, []string{c.model, c.target.passwordFile}); err != nil {
 		return err
 	}
-	r := pullReport{Output: c.output}
-	b, err := c.readTable(ctx, filter, &r)
+	t, err := c.target.open(ctx, 1)
 	if err != nil {
 		return err
 	}
-	var m *model.Model
+	defer t.Close()
+	info, err := t.Info(ctx)
+	if err != nil {
+		return err
+	}
+	var m *hashgrove.Model
 	if c.model != "" {
-		if m, err = model.ReadFile(c.model); err != nil {
-			return err
-		}
-		if err := fitModel(b, m, r.Table, c.model); err != nil {
+		if m, err = hashgrove.LoadModel(c.model); err != nil {
 			return err
 		}
 	}
-	r.Items, r.Bits, r.Fingerprint = len(b.IDs), b.Codes.Bits, b.Fingerprint.String()
-	made, err := store.Create(ctx, c.output, store.Options{
-		Model: m, Bits: r.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads}, Items: b,
-		Replace: true, // without --force, an existing output was refused above
+	show, end := c.steps()
+	ix, err := t.CreateIndex(ctx, c.output, c.where, m, hashgrove.IndexOptions{
+		Threads: c.threads, Progress: show, Replace: true, // without --force, an existing output was refused above
 	})
-	if err == nil {
-		err = made.Close()
-	}
+	end()
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.Table, err)
+		return fmt.Errorf("%s: %w", info.Table, err)
 	}
+	of := ix.Info()
+	if err := ix.Close(); err != nil {
+		return err
+	}
+	r := pullReport{info.Server, info.Table, c.output, of.Items, of.Bits, of.Fingerprint[:16]}
 	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from %s in %s",
-		r.Output, message.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
-}
-
-// readTable reads the items of a table that match a filter.
-func (c *pullCommand) readTable(ctx context.Context, f index.Filter, r *pullReport) (*index.Batch, error) {
-	e, err := c.target.open(ctx, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Close()
-	info, err := e.Info(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.Engine, r.Table = info.Server, info.Table
-	if err := e.CheckNames(ctx, f); err != nil {
-		return nil, cli.Usagef("--where: %w", err)
-	}
-	n, err := e.Count(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := c.startProgress("reading", n)
-	defer p.End()
-	all := index.NewBatch(info.Bits)
-	all.Fingerprint = info.Fingerprint
-	err = e.Read(ctx, f, func(b *index.Batch) error {
-		for i := range b.IDs {
-			all.Append(b.Item(i))
-		}
-		p.Tick(len(all.IDs))
-		return nil
-	})
-	return all, err
+		r.Output, cli.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
 }

@@ -3,18 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/index"
-	"hashgrove/internal/message"
-	"hashgrove/internal/postgres"
-	"hashgrove/internal/store"
 )
 
 type pushCommand struct {
@@ -22,7 +16,7 @@ type pushCommand struct {
 	items          itemFlags
 	target         databaseFlags
 	model, where   string
-	o              postgres.PushOptions
+	o              hashgrove.PushOptions
 	dryRun, verify bool
 }
 
@@ -58,8 +52,9 @@ answers with those of an exact index; it holds the table in memory, and the exit
 	}
 	f := cmd.Flags()
 	c.target.bind(f)
-	f.IntVar(&c.o.Batch, "batch", postgres.DefaultBatch, "`NUMBER` of items per batch")
-	f.IntVar(&c.o.InFlight, "in-flight", postgres.DefaultInFlight, "`NUMBER` of batches in flight at a time")
+	usual := hashgrove.PushOptions{}.WithDefaults()
+	f.IntVar(&c.o.Batch, "batch", usual.Batch, "`NUMBER` of items per batch")
+	f.IntVar(&c.o.InFlight, "in-flight", usual.InFlight, "`NUMBER` of batches in flight at a time")
 	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
 	f.BoolVar(&c.verify, "verify", false, "read the table back, and compare its answers with those of an exact index")
 	cli.Group(f, "Push")
@@ -72,61 +67,58 @@ answers with those of an exact index; it holds the table in memory, and the exit
 
 // pushReport is the output of push --json.
 type pushReport struct {
-	Engine      string                 `json:"engine"`
-	Table       string                 `json:"table"`
-	Bits        int                    `json:"bits"`
-	Fingerprint string                 `json:"fingerprint"`
-	Items       int                    `json:"items"`
-	Written     int                    `json:"written"`
-	Retries     int                    `json:"retries"`
-	Refused     []postgres.Refusal     `json:"refused"`
-	Seconds     float64                `json:"seconds"`
-	PerSecond   float64                `json:"items_per_second"`
-	Verified    *postgres.Verification `json:"verified,omitempty"`
-	DryRun      []postgres.Statement   `json:"dry_run,omitempty"`
+	Engine      string                  `json:"engine"`
+	Table       string                  `json:"table"`
+	Bits        int                     `json:"bits"`
+	Fingerprint string                  `json:"fingerprint"`
+	Items       int                     `json:"items"`
+	Written     int                     `json:"written"`
+	Retries     int                     `json:"retries"`
+	Refused     []hashgrove.Refusal     `json:"refused"`
+	Seconds     float64                 `json:"seconds"`
+	PerSecond   float64                 `json:"items_per_second"`
+	Verified    *hashgrove.Verification `json:"verified,omitempty"`
+	DryRun      []hashgrove.Statement   `json:"dry_run,omitempty"`
 }
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
 		return cli.Usage("bad-flag-value", "--batch must be 1 to %d, and --in-flight 1 to 1000", 1<<20)
 	}
-	if c.verify && slices.ContainsFunc(args, dataset.IsStream) {
-		return cli.Usage("read-once", "--verify: standard input can be read only once, so it cannot be compared")
-	}
-	e, err := c.target.open(ctx, c.o.InFlight)
+	t, err := c.target.open(ctx, c.o.InFlight)
 	if err != nil {
 		return err
 	}
-	defer e.Close()
-	src, err := c.source(ctx, args)
+	defer t.Close()
+	items, end, err := c.open(ctx, args)
 	if err != nil {
 		return err
 	}
-	defer src.close()
+	defer end()
 	r := pushReport{
-		Table: c.target.table, Bits: src.Bits, Fingerprint: src.Fingerprint.String(), Items: max(src.Items, 0),
-		Refused: []postgres.Refusal{},
+		Table: c.target.table, Bits: items.Bits, Fingerprint: items.Fingerprint, Items: max(items.Count, 0),
+		Refused: []hashgrove.Refusal{},
 	}
 	if c.dryRun {
-		r.DryRun = e.Plan(src.Space)
-		return c.printResult(r, func() { c.printPlan(r, src.Items) })
+		r.DryRun = t.Plan(items)
+		return c.printResult(r, func() { c.printPlan(r, items.Count) })
 	}
-	return c.push(ctx, e, src, r)
+	return c.push(ctx, t, items, r)
 }
 
 // push writes the items and prints a report.
-func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSource, r pushReport) error {
+func (c *pushCommand) push(ctx context.Context, t *hashgrove.Table, items *hashgrove.Items, r pushReport) error {
 	p := c.startProgress("pushing", r.Items)
 	defer p.End()
 	c.o.Progress = p.Tick
 	began := time.Now()
-	done, err := t.Push(ctx, src.Source, c.o)
+	done, err := t.Push(ctx, items, c.o)
 	p.End()
-	r.Items, r.Engine, r.Written = done.Items, done.Info.Server, done.Written
+	r.Items, r.Engine, r.Written = done.Items, done.Server, done.Written
 	r.Retries, r.Seconds = done.Retries, time.Since(began).Seconds()
 	r.Refused = append(r.Refused, done.Refused...)
 	if err != nil {
-		advice := c.advice(r, src.Items)
+		advice := c.advice(r, items.Count)
 		if ctx.Err() != nil {
 			return cli.WithAdvice(err, advice)
 		}
@@ -135,20 +127,19 @@ func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSour
 		}
 		return err
 	}
-	src.note(r.Items)
 	r.PerSecond = float64(r.Written) / max(r.Seconds, 1e-9)
 	verified := ""
 	if c.verify {
-		v, err := t.Verify(ctx, src.Source)
+		v, err := t.Verify(ctx, items)
 		if err != nil {
 			return err
 		}
 		r.Verified = &v
 		verified = fmt.Sprintf("; verified: %s as pushed, %d of %d answers as those of an exact index, recall %.4f",
-			message.Count(v.Items, "item", "items"), v.Same, v.Answers, v.Recall)
+			cli.Count(v.Items, "item", "items"), v.Same, v.Answers, v.Recall)
 	}
 	return c.printLine(r, "%s: %s written, %d bits, fingerprint %s, %s, %.1f s, %.0f per second%s",
-		r.Table, message.Count(r.Written, "item", "items"), r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
+		r.Table, cli.Count(r.Written, "item", "items"), r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
 		verified)
 }
 
@@ -156,7 +147,7 @@ func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSour
 func (c *pushCommand) advice(r pushReport, all int) string {
 	written := fmt.Sprintf("%d of %d items are written", r.Written, r.Items)
 	if all < 0 {
-		written = message.Count(r.Written, "item is", "items are") + " written"
+		written = cli.Count(r.Written, "item is", "items are") + " written"
 	}
 	return written + "; push all of them again, which replaces those that are there"
 }
@@ -165,7 +156,7 @@ func (c *pushCommand) advice(r pushReport, all int) string {
 func (c *pushCommand) printPlan(r pushReport, all int) {
 	count := "items"
 	if all >= 0 {
-		count = message.Count(all, "item", "items")
+		count = cli.Count(all, "item", "items")
 	}
 	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
 		count, r.Bits, r.Fingerprint, cli.Printable(r.Table))
@@ -183,75 +174,36 @@ func (c *pushCommand) printPlan(r pushReport, all int) {
 	}
 }
 
-// pushSource reads items on their way into a database.
-type pushSource struct {
-	postgres.Source
-	note  func(items int) // prints remarks after all items were read
-	close func() error
-}
-
-// source opens the items to push: those of an index, codes, or rows for the model to encode.
-func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, error) {
-	filter, err := index.Parse(c.where)
+// open opens the items to push: those of an index, codes, or rows for the model to encode.
+func (c *pushCommand) open(ctx context.Context, args []string) (items *hashgrove.Items, end func(), err error) {
+	ix, closeIndex, err := c.openIfIndex(ctx, args)
 	if err != nil {
-		return nil, cli.Usagef("--where: %w", err)
+		return nil, nil, err
 	}
-	s, err := c.openIfIndex(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	if s != nil {
-		return c.fromIndex(s, filter), nil
+	if ix != nil {
+		if items, err = hashgrove.ItemsOf(ctx, ix, c.where); err != nil {
+			closeIndex()
+		}
+		return items, closeIndex, err
 	}
 	if c.where != "" {
-		return nil, cli.Usage("needs-index", "--where selects items of an index, but %s is not one", args[0])
+		return nil, nil, cli.Usage("needs-index", "--where selects items of an index, but %s is not one", args[0])
 	}
-	c.items.data.readOnce(c.in)
-	_, in, err := c.items.openWith(c.model, args)
-	if err != nil {
-		return nil, err
-	}
-	return c.fromInput(ctx, in)
-}
-
-// fromIndex reads the items of an index.
-func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
-	info := s.Info()
-	space := postgres.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}
-	src := postgres.Source{Space: space, Items: info.Items, Unique: true}
-	src.Each = func(ctx context.Context, take func(*index.Batch) error) error {
-		return s.Each(ctx, f, take)
-	}
-	if c.where != "" {
-		src.Items = -1
-	}
-	return &pushSource{src, func(int) {}, s.Close}
-}
-
-// fromInput reads codes, or rows for the model to encode.
-func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource, error) {
-	items, err := c.countInput(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	src := postgres.Source{Space: postgres.Space{Bits: in.Bits, Fingerprint: in.Fingerprint}, Items: items}
-	src.Each = func(ctx context.Context, take func(*index.Batch) error) error { return in.Each(ctx, c.threads, take) }
-	note := func(items int) {
-		c.noteJoin(in, items)
-		if in.set != nil {
-			c.noteNumbers(&hashgrove.DataRead{Bad: c.noteBad(in.set), IDs: in.Named})
+	var m *hashgrove.Model
+	if c.model != "" {
+		if m, err = hashgrove.LoadModel(c.model); err != nil {
+			return nil, nil, err
 		}
 	}
-	return &pushSource{src, note, func() error { return nil }}, nil
-}
-
-// countInput returns the number of rows, for the remaining time; negative if it is not known before reading.
-func (c *pushCommand) countInput(ctx context.Context, in itemInput) (int, error) {
-	if in.set == nil {
-		return in.CountCodes(ctx)
+	c.items.Stdin = c.in
+	data, err := c.items.open(args)
+	if err != nil {
+		return nil, nil, err
 	}
-	if in.Live = in.set.Once(); in.Live {
-		return -1, nil
+	if c.verify && data.Once() {
+		return nil, nil, cli.Usage("read-once", "--verify: standard input can be read only once, so it cannot be compared")
 	}
-	return in.set.Rows(), nil
+	show, end := c.steps()
+	items, err = hashgrove.NewItems(ctx, m, data, hashgrove.EncodeOptions{Threads: c.threads, Progress: show})
+	return items, end, noModel(err, "name it with --model")
 }

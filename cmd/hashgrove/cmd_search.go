@@ -12,12 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/index"
-	"hashgrove/internal/message"
-	"hashgrove/internal/search"
 )
 
 type searchCommand struct {
@@ -36,10 +33,10 @@ type searchCommand struct {
 	within bool // a radius was given
 	limit  bool // k was given
 
-	path     string     // of the index as given, or the name of a collection
-	file     *fileIndex // to search; nil with --server
-	answer   api.Answer // to all queries so far
-	numbered bool       // the vectors of --rerank have no ids, only row numbers
+	path    string          // of the index as given, or the name of a collection
+	args    []string        // the data to search with
+	queries *hashgrove.Data // nil for ids and codes
+	answer  api.Answer      // to all queries so far
 }
 
 func (a *app) search() *cobra.Command {
@@ -214,7 +211,7 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usage("bad-flag-value", "--to %s: choose table, csv, json or jsonl", c.to)
 	case c.explain && c.to == "csv" && !c.json:
 		return cli.Usage("conflicting-flags", "--explain works with a table or --json, not with --to csv")
-	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
+	case slices.Contains(args, "-") && slices.Contains(c.rerank, "-"):
 		return cli.Usage("input-taken", "--rerank -: standard input already supplies the queries; give the vectors as a file")
 	case c.server == "" && c.tokenFile != "":
 		return cli.Usage("missing-flag", "--token-file needs --server URL")
@@ -224,92 +221,81 @@ func (c *searchCommand) check(args []string) error {
 
 // flagError rewords an error about a field of a request to name the flag.
 func flagError(err error) error {
-	refused, code := new(api.Error), message.Code("bad-flag-value")
-	switch {
-	case !errors.As(err, &refused) || errors.Is(err, search.ErrNoVectors):
-		return err
-	case refused.Code == api.ErrNoVector:
-		code = "needs-vectors"
-	case refused.Code != api.ErrInvalid || refused.Field == "queries": // the data are at fault
+	refused, ok := errors.AsType[*api.Error](err)
+	if !ok || refused.Field == "" || refused.Field == "queries" { // the data are at fault
 		return err
 	}
 	name := map[string]string{"ties": "--rerank ties", "rerank": "--rerank", "k": "-k"}[refused.Field]
-	if name == "" && refused.Field != "" {
+	if name == "" {
 		name = "--" + refused.Field
 	}
-	return message.With(code, cli.UsageError(fmt.Errorf("%s: %w", name, err)))
+	code := "bad-flag-value"
+	switch refused.Code {
+	case api.ErrNoVector:
+		code = "needs-vectors"
+	case api.ErrInvalid:
+	default:
+		return err
+	}
+	return cli.Usage(code, "%s: %w", name, err)
 }
 
-func (c *searchCommand) run(ctx context.Context, path string, args []string) error {
+func (c *searchCommand) run(ctx context.Context, path string, args []string) (err error) {
 	if err := c.check(args); err != nil {
 		return err
 	}
 	if c.to == "json" {
 		c.json = true
 	}
-	filter, err := search.ParseFilter(c.where)
-	if err != nil {
-		return cli.Usage("bad-filter", "--where: %w", err)
+	c.data.Stdin, c.path, c.args = c.in, path, args
+	if len(args) > 0 {
+		if c.queries, err = c.data.rows(args); err != nil {
+			return err
+		}
 	}
-	c.data.readOnce(c.in)
-	c.path = path
-	searcher, queries, done, err := c.open(ctx, filter, args)
+	open := c.openFile
+	if c.server != "" {
+		open = func(context.Context) (*target, error) { return c.openService() }
+	}
+	t, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	if err := c.searchAll(ctx, searcher, queries); err != nil {
-		return flagError(err)
-	}
-	if c.isLive(args) {
-		return nil
+	defer t.end()
+	if err := c.searchAll(ctx, t); err != nil || c.isLive() {
+		return err
 	}
 	return c.print()
-}
-
-// open opens the index or the collection of a service, and says how to read the queries for it.
-func (c *searchCommand) open(
-	ctx context.Context, f index.Filter, args []string,
-) (s api.Searcher, q *queries, done func(), err error) {
-	q = &queries{searchCommand: c, args: args}
-	if c.server != "" {
-		collection, err := c.openService(q)
-		return collection, q, func() {}, err
-	}
-	if c.file, err = c.openFile(ctx, c.path, f, q); err != nil {
-		return nil, nil, nil, err
-	}
-	return c.file, q, func() { _ = c.file.store.Close() }, nil // opened read-only
 }
 
 // batchRows is the number of queries searched together, unless a rerank pass must see all of them.
 const batchRows = 4096
 
 // searchAll runs all queries and collects the answers, or prints them as they arrive.
-func (c *searchCommand) searchAll(ctx context.Context, s api.Searcher, q *queries) error {
-	live := c.isLive(q.args)
-	atLeast := batchRows
+func (c *searchCommand) searchAll(ctx context.Context, t *target) error {
+	live, first, atLeast := c.isLive(), true, batchRows
 	switch {
 	case live:
 		atLeast = 0
 	case len(c.rerank) > 0:
 		atLeast = math.MaxInt
 	}
-	first := true
-	if live && c.file != nil { // load the items before the first query arrives
-		if err := c.file.expect(ctx, 0, true); err != nil {
-			return err
-		}
-	}
-	return q.each(ctx, atLeast, func(batch []api.Query) error {
-		if first && !live && c.file != nil {
-			if err := c.file.expect(ctx, len(batch), false); err != nil {
-				return err
+	return c.eachBatch(ctx, t, atLeast, func(r *api.Request) error {
+		made := r.Fingerprint
+		r.Options = c.options()
+		r.Fingerprint = made
+		found, err := t.Search(ctx, r)
+		switch {
+		case errors.Is(err, api.ErrNoModel):
+			return cli.Errorf("needs-model", "%s: %w; search it with codes, --codes, --id or --code and not with %s, or build it "+
+				"with --model", c.path, err, strings.Join(c.args, " "))
+		case errors.Is(err, api.ErrOtherModel) && len(c.args) > 0:
+			return fmt.Errorf("%s: %w", strings.Join(c.args, " "), err)
+		case err != nil:
+			if named := flagError(err); named != err || len(c.rerank) == 0 {
+				return named
 			}
-		}
-		found, err := s.Search(ctx, &api.Request{Queries: batch, Options: c.options()})
-		if err != nil {
-			return err
+			return fmt.Errorf("--rerank: %w", err)
 		}
 		for _, doubt := range found.Doubts {
 			c.warn([]string{"--rerank " + strings.Join(c.rerank, " ") + ": " + doubt})
@@ -327,9 +313,9 @@ func (c *searchCommand) searchAll(ctx context.Context, s api.Searcher, q *querie
 
 // isLive reports whether queries come through a pipe and can be answered one by one: the output format does not need
 // all answers, and no file is read per query.
-func (c *searchCommand) isLive(args []string) bool {
+func (c *searchCommand) isLive() bool {
 	whole := c.json && c.to != "jsonl" || c.to == "csv" && len(c.fields) == 0 || len(c.rerank) > 0 || c.explain
-	return !whole && slices.ContainsFunc(args, dataset.IsStream)
+	return !whole && c.queries.Once()
 }
 
 // printLive prints some of the answers; head is set for the first ones.

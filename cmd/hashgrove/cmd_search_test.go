@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
@@ -109,6 +110,7 @@ func tableItems(t *testing.T, table string) []item {
 func TestManyQueriesAreOneByOne(t *testing.T) {
 	indexed(t)
 	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id-column sku -o new.hgc")...)
+	const manyQueries = 1 << 10 // of package hashgrove
 	once := searched(t, `items.hgi new.hgc -k 5 --where 'label != "boots"'`).Results
 	files := strings.Repeat(" new.hgc", manyQueries/len(once)+1)
 	many := searched(t, `items.hgi`+files+` -k 5 --where 'label != "boots"'`).Results
@@ -328,4 +330,32 @@ func serveItems(t *testing.T, name string) string {
 		}
 	})
 	return h.URL
+}
+
+// TestIDQueries: a text with commas is one id if there is such an item, else a list.
+func TestIDQueries(t *testing.T) {
+	has := func(id api.ID) error {
+		if id == "a,b" || id == "c" || id == "7" {
+			return nil
+		}
+		return api.ErrNotFound
+	}
+	var ids []string
+	for _, text := range []string{"a,b", "c,7", `"a,b",c`} {
+		list, err := idQueries(has, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range list {
+			ids = append(ids, string(q.ID))
+		}
+	}
+	if strings.Join(ids, " ") != "a,b c 7 a,b c" {
+		t.Errorf("%q", ids)
+	}
+	for _, text := range []string{"d", "c,d", `a"b`, ""} {
+		if _, err := idQueries(has, text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
 }

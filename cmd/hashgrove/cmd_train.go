@@ -92,7 +92,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	showDefault(f, "validation", "")
 	cli.Group(f, "Training")
 	c.data.bind(f, "Data")
-	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
+	f.BoolVar(&c.data.missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
 		"bin of their own; the model then accepts them everywhere")
 	cli.Group(f, "Data")
 	c.data.bindPictures(f)
@@ -161,10 +161,7 @@ func (c *trainCommand) check() (err error) {
 	if c.output == "" {
 		return cli.Usage("missing-flag", "train needs -o MODEL, the file to write")
 	}
-	if c.data, err = c.data.forSimilarity(); err != nil {
-		return err
-	}
-	o.Seed, o.Threads, o.Pictures.Size = c.seed, c.threads, c.data.Size
+	o.Seed, o.Threads, o.Pictures.Size = c.seed, c.threads, c.data.size
 	switch o.Validation = c.validation; {
 	case c.validation < 0:
 		return cli.Usage("bad-flag-value", "--validation %v: give a share from 0, for none, to below 1", c.validation)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,9 +22,6 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/message"
-	"hashgrove/internal/model"
-	"hashgrove/internal/model/inside"
 )
 
 func main() {
@@ -45,6 +43,8 @@ type app struct {
 	json    bool
 	quiet   bool
 	wait    time.Duration // for other users of an index; 0 means the library's default
+
+	read *hashgrove.DataRead // what the last reading of data met
 }
 
 // run executes one command line, prints any error and returns the exit status.
@@ -61,6 +61,9 @@ func execute(ctx context.Context, in io.Reader, out, errOut io.Writer, args []st
 	root.SetOut(a.out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
+	if slices.ContainsFunc(usageCodes, func(code string) bool { return hashgrove.HasCode(err, code) }) {
+		err = cli.UsageError(err)
+	}
 	if err == nil && results.Err != nil {
 		err = fmt.Errorf("the result could not be written: %w", results.Err)
 	}
@@ -214,7 +217,7 @@ func (a *app) makeCacheFolder(names ...string) (string, error) {
 	if err == nil {
 		return folder, nil
 	}
-	a.note("the cache folder cannot be written: %v", message.Error(err))
+	a.note("the cache folder cannot be written: %v", cli.Plain(err))
 	return os.MkdirTemp("", "hashgrove-")
 }
 
@@ -225,6 +228,12 @@ func (a *app) steps() (show func(hashgrove.Step), end func()) {
 		if s.Note != "" {
 			p.End()
 			a.note("%s", s.Note)
+			return
+		}
+		if s.Read != nil {
+			p.End()
+			a.read = s.Read
+			a.noteRead(s.Read)
 			return
 		}
 		p.Task(s.What, s.Total, 0)
@@ -242,13 +251,4 @@ func (a *app) loadModel(path string, bits int) (*hashgrove.Model, error) {
 		return nil, cli.Usage("too-many-bits", "--prefix %d: the model has %d bits", bits, m.Bits())
 	}
 	return m.Shorter(bits)
-}
-
-// readPrefix is loadModel for what the library does not do with a model.
-func (a *app) readPrefix(path string, bits int) (*model.Model, error) {
-	m, err := a.loadModel(path, bits)
-	if err != nil {
-		return nil, err
-	}
-	return inside.Model(m), nil
 }

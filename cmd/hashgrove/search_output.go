@@ -10,8 +10,6 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/index"
-	"hashgrove/internal/message"
 )
 
 // searchReport is the output of search --json.
@@ -76,11 +74,11 @@ func (c *searchCommand) printQuery(r *api.Result) {
 	}
 	if r.Tied > r.TiedHits {
 		fmt.Fprintf(c.out, "%s; %s shown, the first by id\n",
-			tieText(r), message.Count(r.TiedHits, "of them is", "of them are"))
+			tieText(r), cli.Count(r.TiedHits, "of them is", "of them are"))
 	}
 	if c.explain {
 		if r.Compared > 0 {
-			fmt.Fprintf(c.out, "%s compared by vectors\n", message.Count(r.Compared, "item was", "items were"))
+			fmt.Fprintf(c.out, "%s compared by vectors\n", cli.Count(r.Compared, "item was", "items were"))
 		}
 	}
 	if r.Why != nil {
@@ -158,7 +156,7 @@ func valueText(v any) string {
 	case nil:
 		return ""
 	case float64:
-		return index.Number(v).String()
+		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return fmt.Sprint(v)
 }
@@ -175,13 +173,13 @@ func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 		fields = append([]string{"query", "rank"}, c.shownFields(all)...)
 	}
 	if head {
-		if err := w.Write(message.Cells(fields)); err != nil {
+		if err := w.Write(cli.Cells(fields)); err != nil {
 			return err
 		}
 	}
 	for _, r := range results {
 		for i := range r.Hits {
-			if err := w.Write(message.Cells(fieldTexts(&r, fields, i))); err != nil {
+			if err := w.Write(cli.Cells(fieldTexts(&r, fields, i))); err != nil {
 				return err
 			}
 		}
@@ -201,7 +199,7 @@ func (c *searchCommand) printWhy(r *api.Result) {
 		cli.Printable(r.Query), cli.Printable(string(w.ID)), cli.Ranges(differ))
 	fmt.Fprintf(c.out, "and agree in bits: %s\n", cli.Ranges(agree))
 	if detail := len(w.Bits) - len(differ) - len(agree); detail > 0 {
-		fmt.Fprintf(c.out, "and differ in %d of %s of detail\n", w.Detail, message.Count(detail, "bit", "bits"))
+		fmt.Fprintf(c.out, "and differ in %d of %s of detail\n", w.Detail, cli.Count(detail, "bit", "bits"))
 	}
 	if c.answer.Rank == api.Margins && len(differ) > 0 {
 		var weights []int

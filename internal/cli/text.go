@@ -25,6 +25,9 @@ func Size[N int | int64](bytes N) string { return message.Size(int64(bytes)) }
 // Printable escapes control characters in a stored text.
 func Printable(s string) string { return message.Printable(s) }
 
+// Cells protects texts in a table from spreadsheets, which would take some for formulas.
+func Cells(texts []string) []string { return message.Cells(texts) }
+
 // Ranges formats ascending numbers as 0-5 7 9-12.
 func Ranges(list []int) string {
 	if len(list) == 0 {

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrMixed is returned for code files mixed with other files.
-var ErrMixed = errors.New("code files and vectors cannot be mixed: give one or the other")
+var ErrMixed = message.New("mixed-codes", "code files and vectors cannot be mixed: give one or the other")
 
 // AreCodes reports whether the paths are code files or FAISS binary indexes; either all must be or none.
 func AreCodes(paths []string) (bool, error) {

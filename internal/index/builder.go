@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"hash/maphash"
 	"maps"
@@ -188,4 +189,15 @@ var seed = maphash.MakeSeed()
 // hash returns a 64-bit hash of a code.
 func hash(code []uint64) uint64 {
 	return maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(code))), 8*len(code)))
+}
+
+// Source has items of one model and length of codes, to be read a part at a time.
+type Source struct {
+	Bits        int
+	Fingerprint hamming.Fingerprint // of the model; zero if unknown
+	Items       int                 // their number; negative means unknown until all are read
+	Unique      bool                // ids are known to be unique, so duplicates need not be detected
+
+	// Each passes on all items, in the same order on every call. The receiver owns each part.
+	Each func(ctx context.Context, take func(*Batch) error) error
 }

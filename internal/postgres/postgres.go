@@ -27,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"hashgrove"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
 )
@@ -68,16 +69,7 @@ type Info struct {
 }
 
 // Target names a table in a database.
-type Target struct {
-	URL      string // postgres://user@host/database; it holds no password
-	Password string // "" uses PGPASSWORD and ~/.pgpass
-	Table    string // or schema.table; "" means items
-	InFlight int    // maximum number of connections; 0 means 2
-	Vector   bool   // use the extension pgvector, whose index is approximate
-}
-
-// DefaultTable is the default name of the table.
-const DefaultTable = "items"
+type Target = hashgrove.TableOptions
 
 // Table is a table of items. Its methods may be called concurrently, but only after Prepare or Info.
 type Table struct {
@@ -99,7 +91,7 @@ func Open(ctx context.Context, at Target) (*Table, error) {
 	if err := checkURL(at.URL); err != nil {
 		return nil, err
 	}
-	t := &Table{table: cmp.Or(at.Table, DefaultTable), vector: at.Vector}
+	t := &Table{table: cmp.Or(at.Table, hashgrove.DefaultTable), vector: at.Vector}
 	if schema, table, found := strings.Cut(t.table, "."); found {
 		t.schema, t.table = schema, table
 		if schema == "" {
@@ -122,7 +114,7 @@ func Open(ctx context.Context, at Target) (*Table, error) {
 	if at.Password != "" {
 		config.ConnConfig.Password = at.Password
 	}
-	config.MaxConns = int32(cmp.Or(max(at.InFlight, 0), DefaultInFlight))
+	config.MaxConns = int32(cmp.Or(max(at.Connections, 0), 2))
 	config.ConnConfig.RuntimeParams["application_name"] = "hashgrove"
 	if u, _ := url.Parse(at.URL); u != nil && u.Query().Get("application_name") != "" {
 		config.ConnConfig.RuntimeParams["application_name"] = u.Query().Get("application_name")

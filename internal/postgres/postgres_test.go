@@ -37,7 +37,7 @@ func connect(t *testing.T, s *pgtest.Server) *pgx.Conn {
 // open opens a table of the server.
 func open(t *testing.T, s *pgtest.Server, table string) *Table {
 	t.Helper()
-	return openTarget(t, Target{URL: s.URL, Password: pgtest.Password, Table: table, InFlight: 3})
+	return openTarget(t, Target{URL: s.URL, Password: pgtest.Password, Table: table, Connections: 3})
 }
 
 // openVector opens a table with an index of pgvector.

@@ -11,35 +11,13 @@ import (
 	"sync"
 	"time"
 
+	"hashgrove"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 )
 
-// Defaults of PushOptions.
-const (
-	DefaultBatch    = 2000
-	DefaultInFlight = 2
-	DefaultRetries  = 6
-	DefaultTimeout  = 2 * time.Minute
-)
-
-// PushOptions control a push. The zero value means the defaults.
-type PushOptions struct {
-	Batch    int           // items per batch
-	InFlight int           // batches in flight
-	Retries  int           // per batch, if the database cannot be reached; negative means none
-	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
-	Timeout  time.Duration // after which a batch is sent again; 0 means two minutes
-	Progress func(done int)
-}
-
-// withDefaults fills in the defaults.
-func (o PushOptions) withDefaults() PushOptions {
-	o.Batch, o.InFlight = cmp.Or(max(o.Batch, 0), DefaultBatch), cmp.Or(max(o.InFlight, 0), DefaultInFlight)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.Retries, o.Wait = max(cmp.Or(o.Retries, DefaultRetries), 0), cmp.Or(o.Wait, 200*time.Millisecond)
-	return o
-}
+// PushOptions control a push.
+type PushOptions = hashgrove.PushOptions
 
 // Refusal is an item that the database refused.
 type Refusal struct {
@@ -74,7 +52,7 @@ type Source struct {
 // twice. A batch that fails because the database cannot be reached is sent again, which is harmless since items are
 // replaced by id. If an item is refused, the others are written and the error names it.
 func (t *Table) Push(ctx context.Context, s Source, o PushOptions) (PushReport, error) {
-	p := &push{write: t.Write, source: s, o: o.withDefaults(), report: PushReport{Items: max(s.Items, 0)}}
+	p := &push{write: t.Write, source: s, o: o.WithDefaults(), report: PushReport{Items: max(s.Items, 0)}}
 	var err error
 	if p.report.Info, err = t.Prepare(ctx, s.Space); err == nil {
 		err = p.run(ctx)

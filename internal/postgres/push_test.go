@@ -29,7 +29,7 @@ func sourceOf(b *index.Batch) Source {
 
 // pushTo pushes a source to a function.
 func pushTo(t *testing.T, s Source, o PushOptions, write func(context.Context, *index.Batch) error) (PushReport, error) {
-	p := &push{write: write, source: s, o: o.withDefaults(), report: PushReport{Items: max(s.Items, 0)}}
+	p := &push{write: write, source: s, o: o.WithDefaults(), report: PushReport{Items: max(s.Items, 0)}}
 	err := p.run(t.Context())
 	return p.report, err
 }

@@ -6,15 +6,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hashgrove"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
-// Statement is something sent to an engine, and its purpose.
-type Statement struct {
-	Purpose string `json:"purpose"`
-	Text    string `json:"text"`
-	Sent    bool   `json:"sent"` // by a push; the others are for the user
+// Statement is something sent to a database, and its purpose.
+type Statement = hashgrove.Statement
+
+// say returns a statement; sent says that a push sends it.
+func say(purpose, text string, sent bool) Statement {
+	return Statement{Purpose: purpose, Text: text, Sent: sent}
 }
 
 // name returns the quoted name of a table or function in the schema of the items.
@@ -88,14 +90,14 @@ const idOrder = `id_number NULLS LAST, id COLLATE "C"`
 // Plan returns what Prepare and Write would send for codes of a space, verbatim, and how to search. It needs no
 // connection.
 func (t *Table) Plan(s Space) []Statement {
-	list := []Statement{{"tables are made by one program at a time", t.lockSQL(), true}}
+	list := []Statement{say("tables are made by one program at a time", t.lockSQL(), true)}
 	for _, text := range t.creation(s) {
-		list = append(list, Statement{"make the table, where there is none", text, true})
+		list = append(list, say("make the table, where there is none", text, true))
 	}
 	list = append(list,
-		Statement{"write a batch, in one transaction", stagingSQL(s.Bits), true},
-		Statement{"write a batch, in one transaction", copySQL, true},
-		Statement{"write a batch, in one transaction", t.upsertSQL(), true},
+		say("write a batch, in one transaction", stagingSQL(s.Bits), true),
+		say("write a batch, in one transaction", copySQL, true),
+		say("write a batch, in one transaction", t.upsertSQL(), true),
 	)
 	query := "B'" + strings.Repeat("0", s.Bits) + "'"
 	what, of := "search exactly, with the code of your query", s.shape()
@@ -109,12 +111,12 @@ FROM %s
 --   AND CASE jsonb_typeof(attributes->'price') WHEN 'number' THEN (attributes->>'price')::numeric < 30 END
 ORDER BY distance, %s
 LIMIT 10`, of.distanceSQL("code", query), t.items(), idOrder)
-	list = append(list, Statement{what, search, false})
+	list = append(list, say(what, search, false))
 	if t.vector {
-		list = append(list, Statement{"search with the index of pgvector, nearly exactly", fmt.Sprintf(
-			"SELECT id, %s AS distance FROM %s ORDER BY %s LIMIT 10", of.nearSQL(query), t.items(), of.nearSQL(query)), false})
+		list = append(list, say("search with the index of pgvector, nearly exactly", fmt.Sprintf(
+			"SELECT id, %s AS distance FROM %s ORDER BY %s LIMIT 10", of.nearSQL(query), t.items(), of.nearSQL(query)), false))
 	}
-	return append(list, Statement{"a function to search with; it is yours to create", t.functionSQL(of), false})
+	return append(list, say("a function to search with; it is yours to create", t.functionSQL(of), false))
 }
 
 // functionSQL creates a search function. The radius is in bits.

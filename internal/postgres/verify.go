@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -15,12 +16,7 @@ import (
 )
 
 // Verification is the outcome of Verify.
-type Verification struct {
-	Items   int     `json:"items"`   // found in the table as they were pushed
-	Answers int     `json:"answers"` // compared with those of an exact index
-	Same    int     `json:"same"`    // of these
-	Recall  float64 `json:"recall"`  // of the nearest items; one at the same distance counts
-}
+type Verification = hashgrove.Verification
 
 // Verify compares a table with the items that were pushed, bit by bit, and its answers to a few hundred searches with
 // those of an exact index of all that it holds: the nearest items and all within a radius, with and without filters.

@@ -22,6 +22,10 @@ func (x *Items) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why, 
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
+	x, err := x.ready(ctx, index.Filter{}, 1)
+	if err != nil {
+		return nil, err
+	}
 	read, err := x.queries(ctx, r)
 	if err != nil {
 		return nil, err

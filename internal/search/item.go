@@ -107,7 +107,10 @@ func HexCode(code []uint64, bits int) string {
 // ParseFilter parses a filter; errors match api.ErrFilter.
 func ParseFilter(where string) (index.Filter, error) {
 	f, err := index.Parse(where)
-	return f, refused(api.ErrFilter, err)
+	if err != nil {
+		err = refused(api.ErrFilter, message.With("bad-filter", err))
+	}
+	return f, err
 }
 
 // ParseDeletion parses the filter of a deletion, which must have a condition.

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -11,12 +10,13 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
 // CodeQueries reads the given rows of code files as queries, or all if rows is empty, and the fingerprint of the model
-// that made them. The codes must have the given number of bits.
+// that made them. The codes must have the given number of bits, or any for 0.
 func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made hamming.Fingerprint, err error) {
 	first := 0
 	for i, path := range paths {
@@ -29,9 +29,8 @@ func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made h
 				path, t.Fingerprint, paths[0], made)
 		}
 		made = t.Fingerprint
-		if t.Codes.Bits != bits && bits != 0 {
-			return nil, made, message.New("bits-mismatch",
-				"%s: codes of %d bits for an index of %d: encode with the model of the index", path, t.Codes.Bits, bits)
+		if err := CheckBits(path, t.Codes.Bits, bits); err != nil {
+			return nil, made, err
 		}
 		for r := range t.Codes.Len() {
 			if isWanted(rows, first+r) {
@@ -42,28 +41,6 @@ func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made h
 		first += t.Codes.Len()
 	}
 	return list, made, CheckRows(strings.Join(paths, " "), rows, first, len(list))
-}
-
-// IDQueries returns queries by id. A text with commas is one id if an item has it, else a list of ids.
-func IDQueries(has func(id string) (bool, error), texts []string) (list []api.Query, err error) {
-	for _, text := range texts {
-		ok, err := has(text)
-		switch ids, notList := csv.NewReader(strings.NewReader(text)).Read(); {
-		case err != nil:
-			return nil, err
-		case ok:
-			list = append(list, api.Query{ID: api.ID(text)})
-		case notList == nil && len(ids) > 1:
-			more, err := IDQueries(has, ids)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, more...)
-		default:
-			return nil, api.Errorf(api.ErrNotFound, "no item has the id %q", text)
-		}
-	}
-	return list, nil
 }
 
 // Reading describes how rows are read.
@@ -120,6 +97,36 @@ func EachBatch(
 		return named, err
 	}
 	return named, CheckRows(o.Name, o.Rows, read, wanted)
+}
+
+// Page returns a page of items in order of their ids: those after an id, or the first ones for "", and at most limit, or
+// all for 0. next is where the next page starts; it is "" on the last one.
+func Page(list []index.Hit, limit int, after api.ID) (page []index.Hit, next api.ID, err error) {
+	if after != "" {
+		id, err := index.ParseID(string(after))
+		if err != nil {
+			return nil, "", invalid("after", "after: %v", err)
+		}
+		at, found := slices.BinarySearchFunc(list, id, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
+		if found {
+			at++
+		}
+		list = list[at:]
+	}
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+		next = api.ID(list[limit-1].ID.String())
+	}
+	return list, next, nil
+}
+
+// CheckBits returns an error for codes of another length than those that are searched; 0 is unknown.
+func CheckBits(path string, bits, searched int) error {
+	if bits == searched || searched == 0 {
+		return nil
+	}
+	return message.New("bits-mismatch",
+		"%s: codes of %d bits for an index of %d: encode with the model of the index", path, bits, searched)
 }
 
 // CheckRows returns an error if a requested row does not exist or there are no rows at all.

@@ -3,7 +3,6 @@ package search
 import (
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/hamming"
@@ -38,23 +37,5 @@ func TestCodeQueries(t *testing.T) {
 	_, _, err = CodeQueries([]string{a}, nil, 16)
 	if d := message.Differs(err, "bits-mismatch", a, "8", "16"); d != "" {
 		t.Errorf("another length: %s", d)
-	}
-}
-
-// TestIDQueries: a text with commas is one id if there is such an item, else a list.
-func TestIDQueries(t *testing.T) {
-	has := func(id string) (bool, error) { return id == "a,b" || id == "c" || id == "7", nil }
-	list, err := IDQueries(has, []string{"a,b", "c,7", `"a,b",c`})
-	var ids []string
-	for _, q := range list {
-		ids = append(ids, string(q.ID))
-	}
-	if err != nil || strings.Join(ids, " ") != "a,b c 7 a,b c" {
-		t.Errorf("%q, %v", ids, err)
-	}
-	for _, text := range []string{"d", "c,d", `a"b`, ""} {
-		if _, err := IDQueries(has, []string{text}); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
 	}
 }

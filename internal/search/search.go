@@ -24,8 +24,12 @@ type Items struct {
 	Model    *model.Model // nil means that queries cannot be vectors or pictures
 	Vectors  Vectors      // of the items; nil if unknown
 
-	// Find returns the items of hits; nil means to take them from the snapshot.
-	Find func(ctx context.Context, hits []index.Hit) ([]index.Item, error)
+	// Select returns the snapshot for some queries with a filter, and what is to be Find, where Snapshot is nil.
+	Select func(ctx context.Context, f index.Filter, queries int) (*index.Snapshot, Find, error)
+	// Filter reads a filter; nil means ParseFilter.
+	Filter func(where string) (index.Filter, error)
+
+	Find Find // nil means to take items from the snapshot
 	// Get returns an item by id; nil means to take it from the snapshot.
 	Get func(ctx context.Context, id index.ID) (index.Item, bool, error)
 
@@ -33,6 +37,9 @@ type Items struct {
 	MaxHits int // maximum hits per query; 0 means no limit
 	Pixels  int // maximum pixels of a picture; 0 means picture.MaxPixels
 }
+
+// Find returns the items of hits.
+type Find func(ctx context.Context, hits []index.Hit) ([]index.Item, error)
 
 // Threads returns the number of threads for some queries. Small requests get one, because many may run at a time.
 func Threads(queries, most int) int {
@@ -50,11 +57,18 @@ func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	if err := r.CheckBits(x.Snapshot.Bits()); err != nil {
+	parse := x.Filter
+	if parse == nil {
+		parse = ParseFilter
+	}
+	filter, err := parse(r.Where)
+	if err != nil {
 		return nil, err
 	}
-	filter, err := ParseFilter(r.Where)
-	if err != nil {
+	if x, err = x.ready(ctx, filter, len(r.All())); err != nil {
+		return nil, err
+	}
+	if err := r.CheckBits(x.Snapshot.Bits()); err != nil {
 		return nil, err
 	}
 	if err := Accept(x.Snapshot.Fingerprint(), r.Fingerprint); err != nil {
@@ -77,6 +91,17 @@ func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 	}
 	a.Seconds = time.Since(began).Seconds()
 	return a, nil
+}
+
+// ready returns a searcher that has a snapshot.
+func (x *Items) ready(ctx context.Context, f index.Filter, queries int) (*Items, error) {
+	if x.Snapshot != nil {
+		return x, nil
+	}
+	out := *x
+	var err error
+	out.Snapshot, out.Find, err = x.Select(ctx, f, queries)
+	return &out, Coded(err)
 }
 
 // find searches for all queries.

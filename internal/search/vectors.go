@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
@@ -85,7 +87,11 @@ func (x *Items) byVectors(
 	if o.Rerank == "" {
 		return results, nil
 	}
-	return results, q.noteUnknown(results, missing)
+	err = q.noteUnknown(results, missing)
+	if p, reads := x.Vectors.(*Pass); reads && p.numbered.Load() && errors.Is(err, ErrNoVectors) {
+		err = message.New("rows-without-ids", "%w: its rows were matched by number, because they have no ids: give them ids", err)
+	}
+	return results, err
 }
 
 // comparable returns the vectors of the queries, or an error if they or those of the items cannot be compared.
@@ -190,7 +196,8 @@ type Pass struct {
 	// Open opens the source; a request may need it several times.
 	Open     func(ctx context.Context) (vectors.Source, error)
 	Progress func(rows int) // may be nil
-	Done     func()         // called after each pass; may be nil
+
+	numbered atomic.Bool // the rows last read have no ids
 }
 
 // Of implements Vectors.
@@ -206,9 +213,6 @@ func (p *Pass) Of(
 	if err != nil {
 		return nil, err
 	}
-	if p.Done != nil {
-		defer p.Done()
-	}
 	if dim > 0 && src.Dim() != dim {
 		return nil, api.Errorf(api.ErrDimension, "the items have vectors of %d dimensions, the query has %d", src.Dim(), dim)
 	}
@@ -217,6 +221,7 @@ func (p *Pass) Of(
 		if err != nil {
 			return nil, err
 		}
+		p.numbered.Store(chunk.IDs == nil)
 		for i := range chunk.X.Rows {
 			id, err := index.RowID(chunk.IDs, i, chunk.First+i)
 			if err != nil {

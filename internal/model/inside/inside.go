@@ -3,6 +3,8 @@
 package inside
 
 import (
+	"context"
+
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
@@ -20,4 +22,7 @@ var (
 
 	// NewData returns a *hashgrove.Data with the rows of a source.
 	NewData func(rows vectors.Source) any
+
+	// OpenTable opens a table as hashgrove.TableOptions say; package format/postgres sets it.
+	OpenTable func(ctx context.Context, o any) (any, error)
 )
