@@ -267,8 +267,7 @@ func (d *Data) attributeTable(set *dataset.Set) (*dataset.Attributes, error) {
 	case set == nil:
 		return nil, errors.New("these rows are in no table with attributes: name a file of attributes")
 	case set.Once():
-		return nil, message.New("read-once", "attributes: standard input or a pipe can be read only once: save it to a file, "+
-			"or name a file of attributes")
+		return nil, message.New("read-once", "a pipe can be read only once: name a file of attributes, or save the data to a file")
 	}
 	return set.Attributes(c.Attributes)
 }

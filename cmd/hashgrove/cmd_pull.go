@@ -81,6 +81,9 @@ func (c *pullCommand) run(ctx context.Context) error {
 		Threads: c.threads, Progress: show, Replace: true, // without --force, an existing output was refused above
 	})
 	end()
+	if hashgrove.HasCode(err, "model-mismatch") {
+		err = fmt.Errorf("%s: %w", c.model, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", info.Table, err)
 	}

@@ -39,5 +39,10 @@ func (i *itemFlags) open(paths []string) (*hashgrove.Data, error) {
 	if i.Files.Attributes == "" && i.AttributesID != "" {
 		return nil, cli.Usage("missing-flag", "--attributes-id needs --attributes")
 	}
-	return i.rows(paths)
+	data, err := i.rows(paths)
+	if data.Once() && i.Files.Attributes == "" && len(i.Columns.Attributes) > 0 {
+		return nil, cli.Usage("read-once", "--attribute-columns: standard input or a pipe can be read only once: "+
+			"save it to a file, or name a file with --attributes")
+	}
+	return data, err
 }
