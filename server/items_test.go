@@ -179,21 +179,6 @@ func TestPathsAreNotTold(t *testing.T) {
 	s.must(t, 200, "GET", shop+"/search?id=7", "")
 }
 
-// TestAnIDTwice: a request with one id twice is refused, since nobody can say which item is meant.
-func TestAnIDTwice(t *testing.T) {
-	s := serve(t, nil)
-	before := stateOf(t, s)
-	for _, body := range []string{
-		`{"ids":["a","a"],"codes":["0f00000000000000","0f00000000000001"]}`, `{"ids":["7",7],"codes":["0f00000000000000","0f00000000000001"],"mode":"add"}`,
-	} {
-		s.must(t, 400, "POST", shop+"/items", body)
-	}
-	s.must(t, 400, "PATCH", shop+"/items", `{"items":[{"id":5,"label":"a"},{"id":5,"label":"b"}]}`)
-	if stateOf(t, s) != before {
-		t.Error("it changed something")
-	}
-}
-
 // TestVectorsWithAFileOfIDs: vectors without ids of their own belong to items by a file of ids, and a row that cannot be
 // read leaves its item without a vector.
 func TestVectorsWithAFileOfIDs(t *testing.T) {

@@ -350,29 +350,6 @@ func (c *checked) askWorkshop(t *testing.T) {
 	c.ask(t, 400, "POST", "/v1/try?name=x.csv", "", "Content-Type", "text/csv")
 }
 
-// TestDocumentKnowsEveryKey checks requests from the side of the service: it knows every key that the document has.
-func TestDocumentKnowsEveryKey(t *testing.T) {
-	c := newChecked(t, nil)
-	for _, o := range c.operations {
-		body, _ := o.object["requestBody"].(object)
-		content, _ := body["content"].(object)
-		media, _ := content["application/json"].(object)
-		if media == nil || strings.HasPrefix(o.path, "/v1/try") {
-			continue
-		}
-		schema, err := c.resolve(media["schema"].(object))
-		ok(t, err)
-		path := strings.NewReplacer("{collection}", "shop", "{id}", "5").Replace(o.path)
-		for name := range schema["properties"].(object) {
-			a, err := c.call(o.method, path, `{"`+name+`":null}`)
-			ok(t, err)
-			if text := string(a.body); a.StatusCode != 400 || !strings.Contains(text, name+" is null") {
-				t.Errorf("%s %s with %q: status %d, %s", o.method, o.path, name, a.StatusCode, text)
-			}
-		}
-	}
-}
-
 // TestTokensMatchTheDocument checks what the document says about tokens.
 func TestTokensMatchTheDocument(t *testing.T) {
 	c := newChecked(t, func(o *server.Options) { o.ReadToken, o.WriteToken = "read-secret", "write-secret" })

@@ -233,18 +233,6 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	w.refused(409, "POST", items, columns)
-	for body, status := range map[string]int{
-		`{"items": [{"id": 1}]}`:                                                     400,
-		`{"items": [{"vector": [1,2,3,4,5,6]}]}`:                                     400,
-		`{"items": []}`:                                                              400,
-		`{"ids": [1], "vectors": []}`:                                                400,
-		`{"ids": [1], "codes": ["ffff"], "labels": []}`:                              400,
-		`{"items": [{"id": 1, "code": "ffff"}], "mode": "replace"}`:                  400,
-		`{"items": [{"id": 1, "code": "ffff", "attributes": {"a": [1]}}]}`:           400,
-		`{"items": [{"id": "` + strings.Repeat("x", 70_000) + `", "code": "ffff"}]}`: 400,
-	} {
-		w.refused(status, "POST", items, body)
-	}
 	w.refused(400, "POST", "/v1/collections/shop/delete", `{"where": ""}`)
 	w.refused(400, "POST", "/v1/collections/shop/delete", `{}`)
 	// What was acknowledged is in the file.

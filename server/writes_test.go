@@ -10,7 +10,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/api"
@@ -41,87 +40,6 @@ func packed(rows ...[]float32) string {
 		}
 	}
 	return base64.StdEncoding.EncodeToString(b)
-}
-
-// TestEveryKeyOfItemsHasAnEffect sends all sets of keys: items one by one, or ids with exactly one of vectors, packed
-// vectors and codes. Whatever is accepted is stored, and everything else is refused with the name of a key.
-func TestEveryKeyOfItemsHasAnEffect(t *testing.T) {
-	w := newWorld(t, nil)
-	values := map[string]any{
-		"items":   []any{map[string]any{"id": "x", "code": "0ff0", "label": "l0", "tags": []string{"t0"}, "attributes": map[string]any{"price": 1}}},
-		"ids":     []any{"x"},
-		"vectors": [][]float32{w.x.Row(3)}, "vectors_base64": packed(w.x.Row(4)), "codes": []string{"f00f"},
-		"labels": []string{"l1"}, "tags": [][]string{{"t1"}}, "attributes": []any{map[string]any{"price": 2}},
-		"mode": "upsert",
-	}
-	codes, err := w.model.Encode(ctx, w.x, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code := func(row int) string { return fmt.Sprintf("%04x", codes.Row(row)[0]>>48) }
-	keys, sources := slices.Sorted(maps.Keys(values)), []string{"codes", "vectors", "vectors_base64"}
-	const path = "/v1/collections/shop/items"
-	for set := range 1 << len(keys) {
-		body, given := map[string]any{}, 0
-		for i, key := range keys {
-			if set>>i&1 == 1 {
-				body[key] = values[key]
-				if slices.Contains(sources, key) {
-					given++
-				}
-			}
-		}
-		has := func(key string) bool { return body[key] != nil }
-		single := has("items") && given == 0 && !has("ids") && !has("labels") && !has("tags") && !has("attributes")
-		if !single && (has("items") || !has("ids") || given != 1) {
-			message := w.refused(400, "POST", path, body)
-			if !slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(message, key) }) {
-				t.Errorf("%v: the refusal names no key: %s", body, message)
-			}
-			continue
-		}
-		if status, _, _ := w.call("DELETE", path+"/x", nil); status != 200 && status != 404 {
-			t.Fatalf("delete: %d", status)
-		}
-		var a struct{ Item api.Item }
-		w.get(&a, "POST", path, body)
-		w.get(&a, "GET", path+"/x", nil)
-		want := api.Item{ID: "x", Code: "0ff0", Label: "l0", Tags: []string{"t0"}, Attributes: map[string]any{"price": 1.0}}
-		if !single {
-			want = api.Item{ID: "x", Code: map[bool]string{true: "f00f"}[has("codes")]}
-			if has("vectors") {
-				want.Code = code(3)
-			} else if has("vectors_base64") {
-				want.Code = code(4)
-			}
-			if has("labels") {
-				want.Label = "l1"
-			}
-			if has("tags") {
-				want.Tags = []string{"t1"}
-			}
-			if has("attributes") {
-				want.Attributes = map[string]any{"price": 2.0}
-			}
-		}
-		if !reflect.DeepEqual(a.Item, want) {
-			t.Errorf("%v\nstored %+v\n  want %+v", body, a.Item, want)
-		}
-	}
-	for _, wrong := range []map[string]any{ // the bodies that were found to be stored otherwise, or to panic
-		{"items": []any{map[string]any{}}, "vectors_base64": packed(w.x.Row(4))},
-		{"items": []any{map[string]any{"id": "y", "code": "0ff0"}}, "ids": []any{}, "codes": []string{"0000", "zz"}},
-		{"items": []any{map[string]any{"id": "y", "code": "", "vector": w.x.Row(3)}}},
-		{"items": []any{map[string]any{"vector": w.x.Row(3)}}},
-		{"items": []any{map[string]any{"id": "y"}}},
-		{"items": []any{}}, {"ids": []any{}, "codes": []string{}},
-		{"ids": []any{"y"}, "codes": []string{}}, {"ids": []any{"y"}, "codes": []string{"0ff0", "f00f"}},
-		{"ids": []any{"y"}, "codes": []string{"0ff0"}, "labels": []string{}},
-		{"ids": []any{"y"}, "vectors_base64": ""}, {"ids": []any{"y"}, "vectors_base64": packed(w.x.Row(3), w.x.Row(4))},
-	} {
-		w.refused(400, "POST", path, wrong)
-	}
-	w.refused(404, "GET", path+"/y", nil)
 }
 
 // TestWritesBringVectors: after a write a search by id is a search by the vector that was written, and so are rerankings

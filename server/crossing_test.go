@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/server"
+)
+
+// crossing is a body or a part of one, or the parameters of an address, with valid values for each of the keys. The first
+// values are crossed, and the others show that a key has an effect.
+type crossing struct {
+	method, path string
+	body         string // with %s for the object; empty for parameters
+	most         int    // keys at a time
+	keys         map[string][]string
+}
+
+// crossings are all objects and addresses of all requests.
+func crossings(fingerprint string) []crossing {
+	const code, other = `"0f00000000000000"`, `"0f00000000000001"`
+	x, _ := shopRows()
+	query := map[string][]string{
+		"vector": {strings.ReplaceAll(fmt.Sprint(x[143]), " ", ",")}, "code": {code}, "code_base64": {`"DwAAAAAAAAA="`}, "id": {`144`}, "picture": {`"AAAA"`},
+		"name": {`"a"`}, "label": {`"b"`},
+	}
+	options := map[string][]string{
+		"queries": {`[{"id":144},{"id":157}]`}, "k": {`10`, `1`}, "radius": {`30`, `2`}, "where": {`"price < 59"`, `"price < 9"`},
+		"rank": {`"hamming"`, `"margins"`}, "ties": {`"margins"`, `"vectors"`}, "prefix": {`5`, `32`}, "rerank": {`"cosine"`},
+		"explain": {`true`}, "fields": {`["label"]`, `[]`}, "fingerprint": {quoted(fingerprint), `"00000000000000000000000000000001"`},
+	}
+	details := map[string][]string{
+		"label": {`"caps"`}, "tags": {`["new"]`}, "attributes": {`{"price":1}`},
+	}
+	item := with(details, map[string][]string{
+		"vector": {`[1,2,3,4]`}, "code": {code}, "code_base64": {`"DwAAAAAAAAA="`}, "picture": {`"AAAA"`}, "id": {`5`, `6`},
+	})
+	change := with(details, map[string][]string{"id": {`5`, `6`}, "replace": {`true`}})
+	part, unlabelled := maps.Clone(change), maps.Clone(query)
+	delete(part, "replace")
+	delete(unlabelled, "label") // an explanation gives the query's name alone
+	return []crossing{
+		{"POST", "/search", `%s`, 3, with(query, options)},
+		{"POST", "/search", `{"queries":[{"id":9},%s]}`, 3, query},
+		{"POST", "/explain", `{"query":%s,"id":7}`, 3, unlabelled},
+		{"POST", "/explain", `%s`, 2, map[string][]string{"query": {`{"id":9}`}, "id": {`7`}}},
+		{"POST", "/encode", `%s`, 3, map[string][]string{"vectors": {`[[1,2,3,4]]`}, "pictures": {`["AAAA"]`}, "margins": {`true`}}},
+		{"PUT", "/items/5", `%s`, 4, item},
+		{"POST", "/items", `{"items":[{"id":"n","code":"0f00000000000000"},%s]}`, 4, item},
+		{"POST", "/items", `%s`, 9, map[string][]string{
+			"items": {`[{"id":5,"code":` + code + `}]`}, "ids": {`[5]`, `["m"]`}, "vectors": {`[[1,2,3,4]]`}, "codes": {`[` + other + `]`},
+			"vectors_base64": {`"AACAPwAAAEAAAEBAAACAQA=="`}, "labels": {`["caps"]`}, "tags": {`[["new"]]`}, "attributes": {`[{"price":1}]`},
+			"mode": {`"upsert"`, `"add"`},
+		}},
+		{"PATCH", "/items/5", `%s`, 5, change},
+		{"PATCH", "/items", `{"items":[{"id":7,"label":"x"},%s]}`, 4, part},
+		{"PATCH", "/items", `%s`, 2, map[string][]string{"items": {`[{"id":5,"attributes":{"price":1}}]`}, "replace": {`true`}}},
+		{"GET", "/search", "", 2, map[string][]string{
+			"id": {"144"}, "code": {"0f00000000000000"}, "k": {"10", "1"}, "radius": {"30", "2"}, "where": {"price < 50"},
+			"rank": {"hamming", "margins"}, "ties": {"margins"}, "prefix": {"5"}, "rerank": {"cosine"}, "explain": {"true"},
+			"fields": {"label"}, "fingerprint": {fingerprint, strings.Repeat("0", 31) + "1"},
+		}},
+		{"GET", "/items", "", 3, map[string][]string{
+			"where": {"price < 50"}, "limit": {"3"}, "after": {"7"}, "contains": {"1", "Oak"}, "sample": {"true"},
+		}},
+		{"GET", "/facets", "", 2, map[string][]string{"where": {"price < 50"}, "top": {"2"}}},
+		{"POST", "/delete", `%s`, 3, map[string][]string{"ids": {`[5]`}, "where": {`"price < 9"`}, "dry_run": {`true`}}},
+	}
+}
+
+func with(a, b map[string][]string) map[string][]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// TestEveryKeyHasAnEffect sends all pairs of the keys of every object, and more of them at a time. Whatever is accepted
+// does or answers something else without any of its keys, for one of the key's values, and whatever is refused names a
+// key and changes nothing. So do empty values, but of what an item may lack: a blank label is a label that is not given.
+func TestEveryKeyHasAnEffect(t *testing.T) {
+	models, err := learned()
+	ok(t, err)
+	all := crossings(models["shop"].Fingerprint().Full())
+	for _, c := range all {
+		t.Run(c.method+c.path+c.body, func(t *testing.T) {
+			t.Parallel()
+			newCrosser(t, c).cross()
+		})
+	}
+	d := readDocument(t)
+	for _, o := range d.operations() {
+		body, _ := o.object["requestBody"].(object)
+		content, _ := body["content"].(object)
+		media, _ := content["application/json"].(object)
+		path := strings.TrimPrefix(strings.ReplaceAll(o.path, "{id}", "5"), "/v1/collections/{collection}")
+		if media == nil || path == "" || strings.HasPrefix(path, "/v1/try") {
+			continue
+		}
+		schema, err := d.resolve(media["schema"].(object))
+		ok(t, err)
+		known := func(c crossing) bool {
+			return c.method == o.method && c.path == path && c.body == "%s" && len(c.keys) == len(schema["properties"].(object))
+		}
+		if !slices.ContainsFunc(all, known) {
+			t.Errorf("not all keys of %s %s are crossed", o.method, path)
+		}
+	}
+}
+
+// crosser sends the bodies of one crossing to a service of its own.
+type crosser struct {
+	*testing.T
+	crossing
+	*service
+	file         []byte // of the shop
+	items        string
+	past         map[string]string
+	sent, passed int
+}
+
+func newCrosser(t *testing.T, c crossing) *crosser {
+	x := &crosser{T: t, crossing: c, past: map[string]string{}}
+	x.service = serve(t, func(o *server.Options) { o.Collections = o.Collections[:1] })
+	var err error
+	x.file, err = os.ReadFile(x.files.shop)
+	ok(t, err)
+	x.items = x.list()
+	return x
+}
+
+func (x *crosser) cross() {
+	names, most := slices.Sorted(maps.Keys(x.keys)), x.most
+	if !needs.Full() {
+		most = min(most, 2+most/5)
+	}
+	for _, name := range names {
+		if null := x.text(map[string]string{name: "null"}); x.body != "" &&
+			!strings.Contains(x.must(x.T, 400, x.method, shop+x.path, null), name+" is null") {
+			x.Errorf("%s is taken for something else", null)
+		}
+	}
+	for set := range 1 << len(names) {
+		if bits.OnesCount(uint(set)) > most {
+			continue
+		}
+		values := map[string]string{}
+		for i, name := range names {
+			if set>>i&1 == 1 {
+				values[name] = x.keys[name][0]
+			}
+		}
+		if len(values) > 0 && x.check(values) {
+			x.passed++
+			for name, value := range values { // and without what the key says
+				empty, is := map[byte]string{'"': `""`, '[': `[]`, '{': `{}`}[value[0]]
+				if (is || x.body == "") && value != empty && !slices.Contains([]string{"name", "label", "tags", "attributes"}, name) {
+					changed := maps.Clone(values)
+					if changed[name] = empty; x.outcome(changed) != "" && x.without(changed, name) == x.outcome(changed) {
+						x.Errorf("%s has no effect in %s", name, x.text(changed))
+					}
+				}
+			}
+		}
+	}
+	if x.passed == 0 {
+		x.Error("nothing was accepted")
+	}
+	x.Logf("%d requests, %d bodies accepted", x.sent, x.passed)
+}
+
+// check reports whether a body is accepted, in which case each of its keys must have an effect.
+func (x *crosser) check(values map[string]string) bool {
+	x.Helper()
+	if x.outcome(values) == "" {
+		return false
+	}
+	for name := range values {
+		effect := slices.ContainsFunc(x.keys[name], func(value string) bool {
+			changed := maps.Clone(values)
+			changed[name] = value
+			return x.outcome(changed) != x.without(values, name)
+		})
+		if !effect {
+			x.Errorf("%s has no effect in %s", name, x.text(values))
+		}
+	}
+	return true
+}
+
+func (x *crosser) without(values map[string]string, name string) string {
+	rest := maps.Clone(values)
+	delete(rest, name)
+	return x.outcome(rest)
+}
+
+func (x *crosser) text(values map[string]string) string {
+	var parts []string
+	if x.body == "" {
+		address := url.Values{}
+		for name, value := range values {
+			address.Set(name, value)
+		}
+		return address.Encode()
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, quoted(name)+":"+values[name])
+	}
+	return fmt.Sprintf(x.body, "{"+strings.Join(parts, ",")+"}")
+}
+
+// outcome is the answer to a body and the items afterwards, or "" if it is refused.
+func (x *crosser) outcome(values map[string]string) string {
+	x.Helper()
+	text := x.text(values)
+	if known, is := x.past[text]; is {
+		return known
+	}
+	path, body := x.path+"?"+text, ""
+	if x.body != "" {
+		path, body = x.path, text
+	}
+	a, err := x.call(x.method, shop+path, body)
+	ok(x, err)
+	x.sent++
+	items := x.items
+	if x.body != "" && x.path != "/search" && x.path != "/explain" && x.path != "/encode" {
+		items = x.list()
+	}
+	switch named := func(name string) bool { return strings.Contains(messageOf(a.body), name) }; {
+	case a.StatusCode == 200:
+		x.past[text] = plainAnswer(a.body) + items
+	case a.StatusCode < 400 || a.StatusCode >= 500 || items != x.items:
+		x.Errorf("%s: status %d, the same items: %v\n%s", text, a.StatusCode, items == x.items, a.body)
+	case strings.Contains(string(a.body), `"code":"invalid"`) && !slices.ContainsFunc(slices.Collect(maps.Keys(x.keys)), named):
+		x.Errorf("%s: the refusal names no key: %s", text, a.body)
+	default:
+		x.past[text] = ""
+	}
+	if items != x.items {
+		ok(x, os.WriteFile(x.files.shop+".new", x.file, 0o600))
+		ok(x, os.Rename(x.files.shop+".new", x.files.shop))
+		x.must(x.T, 200, "POST", shop+"/reload", "")
+	}
+	return x.past[text]
+}
+
+func (x *crosser) list() string {
+	x.Helper()
+	return x.must(x.T, 200, "GET", shop+"/items?limit=1000", "")
+}
