@@ -89,15 +89,14 @@ func (s *Server) readJSON(a *answer, r *http.Request, c *collection, v any) erro
 	if err := new(route{body: true}).check(r); err != nil { // where other bodies have parameters
 		return err
 	}
-	b, err := s.read(a, r)
-	if err != nil {
-		return err
+	if r.ContentLength > s.limits.Body {
+		return &http.MaxBytesError{Limit: s.limits.Body}
 	}
 	d := &decoder{answer: a, limits: &s.limits}
 	if c != nil {
 		d.model = c.open().model
 	}
-	return d.decode(b, v)
+	return d.decode(http.MaxBytesReader(a, r.Body, s.limits.Body), v)
 }
 
 // ReadJSON reads the JSON of a Route, wholly or not at all.
@@ -116,6 +115,9 @@ func (s *Server) rows(a *answer, r *http.Request, m *model.Model) (vectors.Matri
 	b, err := s.read(a, r)
 	if err != nil {
 		return vectors.Matrix{}, err
+	}
+	if n := int64(len(b)); n > small && !a.take(n) { // for the numbers of the bytes
+		return vectors.Matrix{}, busy("many large requests are being read")
 	}
 	var x vectors.Matrix
 	switch k := kind(r); {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -36,19 +37,56 @@ type decoder struct {
 	model  *model.Model // whose vectors the request may have; may be nil
 	used   int64        // bytes of the budget
 
+	from   io.Reader // of the request
+	read   int64     // bytes
+	buffer int64     // bytes of the budget, for what has been read and not decoded
+	blank  bool      // nothing but white space has been read
+	failed error     // why no more can be read
+
 	needed  int64 // bytes, since some were taken last
 	at      int64 // offset of the value before this one
 	wasText bool  // whether it is a text
 }
 
-// decode decodes one JSON value.
-func (d *decoder) decode(b []byte, v any) error {
-	err := json.Unmarshal(b, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+// decode decodes one JSON value while it arrives, so that what is refused takes no memory.
+func (d *decoder) decode(from io.Reader, v any) error {
+	d.from, d.blank = from, true
+	err := json.UnmarshalRead(d, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(d.vector), json.UnmarshalFromFunc(d.text), json.UnmarshalFromFunc(d.value))))
-	if err != nil {
-		return notUnderstood(b, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if d.failed == nil { // the rest goes, since clients send everything before they look at the answer
+		if _, rest := io.Copy(io.Discard, from); rest != nil {
+			d.failed = readError(rest)
+		}
+	}
+	if d.failed != nil {
+		return d.failed
+	}
+	return d.notUnderstood(err)
+}
+
+// Read reads from the request. What waits to be decoded is a long text or number, and counts twice, since the buffer
+// of it doubles.
+func (d *decoder) Read(b []byte) (int, error) {
+	if d.failed != nil {
+		return 0, d.failed
+	}
+	n, err := d.from.Read(b)
+	d.read += int64(n)
+	d.blank = d.blank && len(bytes.TrimSpace(b[:n])) == 0
+	if more := 2*(d.read-d.at) - d.buffer; more > small {
+		if !d.take(more) {
+			d.failed = busy("many large requests are being read")
+			return 0, d.failed // without bytes, since whoever gets some comes again
+		}
+		d.buffer += more
+	}
+	if err != nil && err != io.EOF {
+		d.failed = readError(err)
+	}
+	return n, err
 }
 
 // errNull is what is wrong with null.
@@ -67,6 +105,9 @@ func (d *decoder) value(dec *jsontext.Decoder, v any) error {
 	size := int64(reflect.TypeOf(v).Elem().Size())
 	if isAttribute {
 		size += 64 // for its name in a map
+	}
+	if kind == '"' {
+		size += 32 // the least that a text takes, and what a list of texts grows into
 	}
 	if err := d.admit(dec, kind, size); err != nil {
 		return err
@@ -188,7 +229,7 @@ func (d *decoder) wrongLength(values int, format string, args ...any) error {
 }
 
 // notUnderstood turns the errors of decoding into sentences for people who sent a request.
-func notUnderstood(b []byte, err error) error {
+func (d *decoder) notUnderstood(err error) error {
 	f, refused, semantic, syntax := new(failure), new(api.Error), new(json.SemanticError), new(jsontext.SyntacticError)
 	switch {
 	case errors.As(err, &f):
@@ -209,7 +250,7 @@ func notUnderstood(b []byte, err error) error {
 			return bad("%.200s: %v", at, semantic.Err)
 		}
 		return bad("the value of %.100q cannot be %s", at, kindName(semantic.JSONKind))
-	case len(b) < 1<<10 && strings.TrimSpace(string(b)) == "":
+	case d.blank:
 		return bad("the request is empty: send a JSON object")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("the JSON in the request ends early")
