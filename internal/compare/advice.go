@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -24,7 +23,6 @@ const (
 	lowRecall = 0.5      // recall of float neighbours below which codes lose too much
 	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
 	fewBytes  = 256      // bytes of an item that are small enough without codes
-	deviation = 2        // standard errors that chance explains
 )
 
 // Advice is one sentence or two.
@@ -124,6 +122,7 @@ func advise(r *Result) (list []Advice) {
 	var advised *eval.Row
 	if verdict.advised != nil {
 		advised = verdict.advised(f)
+		list[0].Text += f.evenly(advised)
 	}
 	for i := range r.Rows {
 		r.Rows[i].Recommended = &r.Rows[i] == advised
@@ -179,6 +178,27 @@ func factsOf(r *Result) *facts {
 		}
 	}
 	return f
+}
+
+// evenly names the row that is best if all classes are asked about equally, if that is clearly another method than the
+// advised one.
+func (f *facts) evenly(advised *eval.Row) string {
+	if f.r.classes == nil {
+		return ""
+	}
+	even := func(row *eval.Row) float64 { return eval.EvenMAP(row.LeadingAP(), f.r.classes) }
+	best := advised
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Error == "" && row.DetailBits == 0 && row.Kind != eval.KindFloor && even(row) > even(best) {
+			best = row
+		}
+	}
+	if best.Method == advised.Method || even(best) <= even(advised)+near {
+		return ""
+	}
+	return fmt.Sprintf(" If all classes are asked about equally, use %s: the mean of the classes' MAPs is %.3f, and "+
+		"%.3f with %s.", rowName(best), even(best), even(advised), rowName(advised))
 }
 
 // lacksSignal reports whether the best codes are hardly better than random ones.
@@ -237,23 +257,13 @@ func (f *facts) forNew() string {
 // chance returns how far the choice of queries alone may move the MAPs of two rows apart.
 func chance(a, b *eval.Row) float64 { return chanceOf(a.LeadingAP(), b.LeadingAP()) }
 
-// chanceOf returns two standard errors of the mean difference, query by query. It returns 0 if the queries differ.
+// chanceOf returns the same for two lists of average precisions, and 0 if the queries differ.
 func chanceOf(a, b []float64) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	n, sum, squares := 0.0, 0.0, 0.0
-	for q, own := range a {
-		if other := b[q]; own >= 0 && other >= 0 {
-			d := own - other
-			n, sum, squares = n+1, sum+d, squares+float64(d*d)
-		}
-	}
-	if n < 2 {
-		return 0
-	}
-	variance := max(0, squares-float64(sum*sum)/n) / (n - 1)
-	return deviation * math.Sqrt(variance/n)
+	_, chance := eval.Ahead(a, b, nil)
+	return chance
 }
 
 // lead returns the MAP of a row by the ranking that leads it.

@@ -86,6 +86,13 @@ func TestEachRule(t *testing.T) {
 			r.Rows[1].UnseenMAP, r.Rows[1].UnseenChance, r.Rows[6].UnseenMAP = 0.2, 0.1, 0.4
 		}, "use cost unseen", 1, ""},
 		{shop, func(r *Result) { r.Rows[3].Error = "no" }, "use cost", 1, ""},
+		{shop, func(r *Result) { // one class has three of four queries
+			r.classes = []int32{0, 0, 0, 1}
+			for i := range r.Rows {
+				r.Rows[i].AP = []float64{1, 1, 1, 0}
+			}
+			r.Rows[3].AP = []float64{0.7, 0.7, 0.7, 0.7}
+		}, "use cost", 1, "FastHash; 0.900; equally; KSH with 32 bits; 0.700; 0.500; FastHash with 32 bits"},
 	} {
 		r := c.of()
 		c.change(r)

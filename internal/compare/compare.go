@@ -56,7 +56,8 @@ type Result struct {
 	Warnings []string     `json:"warnings"`
 	Seconds  float64      `json:"seconds"`
 
-	notes []error // the warnings that the comparison itself adds, with their codes
+	notes   []error // the warnings that the comparison itself adds, with their codes
+	classes []int32 // of the queries; nil without
 }
 
 // Run compares the methods.
@@ -90,6 +91,9 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	}
 	result.sortMethods()
 	result.Warnings, result.notes = s.warnings(result.Rows), s.notes
+	if l := data.Queries.Labels; l != nil {
+		result.classes = l.Class
+	}
 	result.Advice = advise(result)
 	result.Seconds = time.Since(began).Seconds()
 	return result, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/hamming"
@@ -15,8 +16,8 @@ import (
 
 // The learner Auto tries what predicts bits best where trees may not: with few rows of each class or tag. A third of
 // the rows are set aside, trees and scores each learn a few bits of the others, and the codes of the rows set aside
-// search each other, one half the other half. The better learner learns from all rows. If classes are unequal, it is
-// also tried with balanced classes.
+// search each other, one half the other half. Scores learn from all rows unless trees are clearly better. If classes
+// are unequal, trees are also tried with balanced classes.
 //
 // This costs as much as training a third of 64 bits, or two thirds where rows have tags.
 
@@ -119,7 +120,7 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 	if d.Labels == nil {
 		bits = tagBits
 	}
-	try := func(learner Learner, balanced bool) (float64, error) {
+	try := func(learner Learner, balanced bool) (found, error) {
 		o := t.Options
 		o.Learner, o.Bits, o.Inference.BalanceClasses = learner, min(t.Bits, bits), balanced
 		if learner == Scores {
@@ -146,11 +147,13 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 		few, _ := slices.BinarySearch(sizes, fewToJudge)
 		ahead += treesAhead * float64(few) / float64(len(sizes))
 	}
-	if t.Learner = Trees; float64(ahead*scores) > trees {
+	lead, chance := trees.ahead(scores)
+	if t.Learner = Trees; lead <= max(chance, (ahead-1)*scores.mean()) {
 		t.useScores(d)
 	}
-	t.tried = fmt.Sprintf("learner %s: codes of trees find rows held out with MAP %.3f, those of scores %.3f; "+
-		"trees are taken if ahead by %.0f %%", t.Learner, trees, scores, 100*(ahead-1))
+	t.tried = fmt.Sprintf("learner %s: codes of trees find rows held out with MAP %.3f, those of scores %.3f, by queries "+
+		"and by classes alike; trees are taken if ahead by %.0f %% and more than chance explains, %.3f",
+		t.Learner, trees.mean(), scores.mean(), 100*(ahead-1), chance)
 	if d.Labels == nil || t.Inference.BalanceClasses || t.weighted || !unequal(classSizes(d)) {
 		return nil
 	}
@@ -158,10 +161,10 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 	if err != nil {
 		return fmt.Errorf("trying balanced classes: %w", err)
 	}
-	if even > trees {
+	if lead, _ := even.ahead(trees); lead > 0 {
 		t.Inference.BalanceClasses = true
 	}
-	t.tried += fmt.Sprintf(", with balanced classes %.3f", even)
+	t.tried += fmt.Sprintf("; with balanced classes trees have %.3f", even.mean())
 	return nil
 }
 
@@ -175,27 +178,57 @@ func (t *training) noteBest(d *supervision.Data) {
 // unequal reports whether the largest class has more than twice the rows of the median one.
 func unequal(sizes []int) bool { return sizes[len(sizes)-1] > 2*sizes[len(sizes)/2] }
 
-// tryCodes returns how well codes learned from some rows find others: the mean of the MAP over queries and over
-// classes.
-func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervision.Data) (float64, error) {
+// found is how well codes find rows that they did not learn from.
+type found struct {
+	ap    []float64 // of each row that asks
+	class []int32   // of those rows; nil for tags
+}
+
+// ahead returns how far f is ahead of g, and how far chance may put it ahead.
+func (f found) ahead(g found) (lead, chance float64) { return eval.Ahead(f.ap, g.ap, f.class) }
+
+// mean returns the mean of the MAP over queries and over classes.
+func (f found) mean() float64 {
+	most, _ := f.ahead(found{ap: make([]float64, len(f.ap))})
+	return most
+}
+
+// tryCodes learns codes from some rows and finds others by them.
+func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervision.Data) (f found, err error) {
 	m, err := Method{Options: o}.Train(ctx, learn)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	ca, err := codesOf(ctx, m, a, t.Threads)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	cb, err := codesOf(ctx, m, b, t.Threads)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
-	one, even, err := columns.Found(ctx, a, b, ca, cb, t.Threads)
+	if err := f.add(ctx, a, b, ca, cb, t.Threads); err != nil {
+		return f, err
+	}
+	return f, f.add(ctx, b, a, cb, ca, t.Threads)
+}
+
+// add adds what queries find.
+func (f *found) add(
+	ctx context.Context, queries, base *supervision.Data, asked, codes hamming.Codes, threads int,
+) error {
+	truth, err := eval.TruthOf(queries, base)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	other, even2, err := columns.Found(ctx, b, a, cb, ca, t.Threads)
-	return (one + even + other + even2) / 4, err
+	r, err := eval.Retrieval(ctx, asked, codes, truth, eval.Options{Threads: threads})
+	if err != nil {
+		return err
+	}
+	if f.ap = append(f.ap, r.AP...); queries.Labels != nil {
+		f.class = append(f.class, queries.Labels.Class...)
+	}
+	return nil
 }
 
 // codesOf returns the codes of all rows.

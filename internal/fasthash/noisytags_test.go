@@ -69,7 +69,7 @@ func TestUnseenTagsAreNotLearnedFrom(t *testing.T) {
 			t.Fatalf("without %q, rows are similar from %d shared tags on; error %v", want, only.MinShared, err)
 		}
 		fresh.Supervision = only.Supervision
-		found, _, err := columns.Found(t.Context(), fresh, fresh, codes, codes, 0)
+		found, err := columns.Found(t.Context(), fresh, fresh, codes, codes, 0)
 		if err != nil || found < 0.5 {
 			t.Errorf("%d tags of noise: rows with the same tag that vectors show are found with MAP %.3f, error %v", noise, found, err)
 		}

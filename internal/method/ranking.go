@@ -1,8 +1,8 @@
 // Which ranking suits the codes of a model: Hamming distance, the query's margins, or the expected code
 // (model.Ranking). The rows held out search in each other, and the ranking with the best MAP wins, if it beats the
-// usual one by more than the standard error of the difference; else the usual one stays:
+// usual one by more than chance explains (eval.Ahead, by queries and by classes alike); else the usual one stays:
 //
-//	classes, tags    the expected code, which was best on all sets; tau and mix hardly matter
+//	classes, tags    the expected code, which was best on nearly all sets; tau and mix hardly matter
 //	otherwise        Hamming distance, and for methods that do not learn from classes or tags
 //
 // The codes of training rows that the expected code needs are those of up to rankingRows rows.
@@ -12,6 +12,7 @@ package method
 import (
 	"context"
 	"math"
+	"slices"
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
@@ -54,7 +55,7 @@ func (o Options) addRanking(
 	if kind := d.Kind(); supervised && (kind == supervision.ByClasses || kind == supervision.ByTags) {
 		usual = model.ByExpected
 	}
-	m.Ranking = model.NewRanking(usual, usualTau, usualMix, codes)
+	m.Ranking = model.NewRanking(usual, usualTau, usualMix, codes, rowWeights(d, codes.Len()))
 	if v == nil || grewFrom(o.Run.Grow, v.held) || v.held.Kind() == "" || v.held.Kind() == supervision.ByPairs {
 		return nil
 	}
@@ -75,6 +76,21 @@ func (o Options) learnedCodes(ctx context.Context, m *model.Model, d *supervisio
 			return nil
 		})
 	return codes, err
+}
+
+// rowWeights returns how often each of some evenly drawn rows counts among the learned codes, in sixteenths of a row of
+// the largest class: a row of one of n counts 1/√n. If all counted alike, a query of a rare class would expect the code
+// of a frequent one, and the rows held out cannot tell: they have few of it.
+func rowWeights(d *supervision.Data, rows int) []uint32 {
+	if d.Labels == nil {
+		return nil
+	}
+	sizes := d.Labels.Counts()
+	most, weight := float64(slices.Max(sizes)), make([]uint32, rows)
+	for i := range weight {
+		weight[i] = uint32(math.Round(16 * math.Sqrt(most/float64(sizes[d.Labels.Class[i*max(d.Rows/rankingRows, 1)]]))))
+	}
+	return weight
 }
 
 // chooseRanking tries the rankings on the rows held out.
@@ -102,14 +118,18 @@ func (v *validation) chooseRanking(ctx context.Context, m *model.Model, o Option
 	if err != nil || best == nil || best.Judged < rankingLeast {
 		return err
 	}
-	usual := best.AP
+	var class []int32
+	if v.new.Labels != nil {
+		class = v.new.Labels.Class
+	}
+	usual, most := best.AP, 0.0
 	for _, r := range rankingsToTry(*m.Ranking) {
 		found, err := t.judge(ctx, m, r)
 		if err != nil {
 			return err
 		}
-		if found.MAP > best.MAP && clearly(found.AP, usual) {
-			best, chosen = found, r
+		if ahead, chance := eval.Ahead(found.AP, usual, class); ahead > max(most, chance) {
+			most, chosen = ahead, r
 		}
 	}
 	m.Ranking = &chosen
@@ -153,19 +173,4 @@ func (t *rankingTrial) judge(ctx context.Context, m *model.Model, r model.Rankin
 		}
 	}
 	return eval.RetrievalMargins(ctx, t.codes, t.codes, scores, t.truth, t.options)
-}
-
-// clearly reports whether a beats b by more than the standard error of their mean difference. Queries without a
-// right answer do not count.
-func clearly(a, b []float64) bool {
-	n, sum, square := 0.0, 0.0, 0.0
-	for i := range a {
-		if a[i] < 0 {
-			continue
-		}
-		e := a[i] - b[i]
-		n, sum, square = n+1, sum+e, square+float64(e*e)
-	}
-	mean := sum / n
-	return mean > math.Sqrt(max(square/n-float64(mean*mean), 0)/n)
 }

@@ -51,7 +51,7 @@ type Ranking struct {
 	Mix  float64 // share of the scores themselves in the weights, 0 to 1; of ByExpected
 
 	Codes  hamming.Codes // distinct codes of training rows, class bits only, the most frequent first
-	Counts []uint32      // rows with each code
+	Counts []uint32      // rows with each code, or their weights
 }
 
 // MaxRankingCodes is the largest number of codes in a ranking, so that a query takes microseconds.
@@ -65,8 +65,8 @@ const (
 )
 
 // NewRanking returns a ranking by the expected code over the most frequent of some codes; equally frequent ones come in
-// ascending order.
-func NewRanking(rank string, tau, mix float64, codes hamming.Codes) *Ranking {
+// ascending order. Code i counts weight[i] times, or once if weight is nil.
+func NewRanking(rank string, tau, mix float64, codes hamming.Codes, weight []uint32) *Ranking {
 	order := make([]int, codes.Len())
 	for i := range order {
 		order[i] = i
@@ -75,10 +75,14 @@ func NewRanking(rank string, tau, mix float64, codes hamming.Codes) *Ranking {
 	type group struct{ code, count int }
 	var groups []group
 	for _, i := range order {
-		if n := len(groups); n > 0 && slices.Equal(codes.Row(groups[n-1].code), codes.Row(i)) {
+		n := len(groups)
+		if n == 0 || !slices.Equal(codes.Row(groups[n-1].code), codes.Row(i)) {
+			groups, n = append(groups, group{code: i}), n+1
+		}
+		if weight == nil {
 			groups[n-1].count++
 		} else {
-			groups = append(groups, group{i, 1})
+			groups[n-1].count += int(weight[i])
 		}
 	}
 	slices.SortStableFunc(groups, func(a, b group) int { return b.count - a.count })
@@ -86,7 +90,7 @@ func NewRanking(rank string, tau, mix float64, codes hamming.Codes) *Ranking {
 	r := &Ranking{Rank: rank, Tau: tau, Mix: mix, Codes: hamming.NewCodes(0, codes.Bits)}
 	for _, g := range groups {
 		r.Codes.Data = append(r.Codes.Data, codes.Row(g.code)...)
-		r.Counts = append(r.Counts, uint32(g.count))
+		r.Counts = append(r.Counts, uint32(min(g.count, math.MaxInt32)))
 	}
 	return r
 }
@@ -120,34 +124,7 @@ func (r *Ranking) prefix(bits int) *Ranking {
 	if r == nil || bits >= r.Codes.Bits {
 		return r
 	}
-	all := hamming.NewCodes(0, bits)
-	short := r.Codes.Prefix(bits)
-	sums := map[string]int{}
-	var b []byte
-	for i, n := range r.Counts {
-		b = short.AppendBytes(b[:0], i)
-		if sums[string(b)] == 0 {
-			all.Data = append(all.Data, short.Row(i)...)
-		}
-		sums[string(b)] += int(n)
-	}
-	p := NewRanking(r.Rank, r.Tau, r.Mix, all)
-	type entry struct {
-		code  []uint64
-		count int
-	}
-	list := make([]entry, p.Codes.Len())
-	for i := range list {
-		list[i] = entry{p.Codes.Row(i), sums[string(p.Codes.AppendBytes(b[:0], i))]}
-	}
-	slices.SortStableFunc(list, func(a, b entry) int { return b.count - a.count })
-	sorted := hamming.NewCodes(0, bits)
-	for i, e := range list {
-		sorted.Data = append(sorted.Data, e.code...)
-		p.Counts[i] = uint32(min(e.count, math.MaxInt32))
-	}
-	p.Codes = sorted
-	return p
+	return NewRanking(r.Rank, r.Tau, r.Mix, r.Codes.Prefix(bits), r.Counts)
 }
 
 // appendTo appends the bytes of a ranking; none has no bytes.

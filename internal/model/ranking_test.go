@@ -57,7 +57,7 @@ func randomRanking(rng *rand.Rand, bits, rows int) *Ranking {
 			codes.SetBit(i, b, kind.IntN(2) == 1)
 		}
 	}
-	return NewRanking(ByExpected, rng.Float64(), float64(rng.IntN(3))/4, codes)
+	return NewRanking(ByExpected, rng.Float64(), float64(rng.IntN(3))/4, codes, nil)
 }
 
 func TestExpectedCodeEqualsTheDefinition(t *testing.T) {
@@ -115,7 +115,7 @@ func TestExpectedCodeMendsAQuery(t *testing.T) {
 	for i := range 6 {
 		codes.Data[i] = []uint64{0xffff, 0x0000, 0xff00}[i%3] << 48
 	}
-	m := &Model{Encoder: randomProjection(rand.New(rand.NewPCG(1, 1)), 16, 3, false), Ranking: NewRanking(ByExpected, 0.3, 0, codes)}
+	m := &Model{Encoder: randomProjection(rand.New(rand.NewPCG(1, 1)), 16, 3, false), Ranking: NewRanking(ByExpected, 0.3, 0, codes, nil)}
 	scores := vectors.Matrix{Rows: 1, Cols: 16, Data: slices.Repeat([]float32{1}, 16)}
 	scores.Data[3], scores.Data[9], scores.Data[12] = -1, -1, -0.5
 	if err := m.Expect(context.Background(), scores); err != nil {
@@ -136,7 +136,7 @@ func TestRankingOfAPrefix(t *testing.T) {
 			codes.Data[i] = uint64(rng.IntN(3))<<62 | uint64(rng.IntN(2))<<58
 		}
 		bits := 1 + rng.IntN(70)
-		got, want := NewRanking(ByMargins, 1, 0, codes).prefix(bits), NewRanking(ByMargins, 1, 0, codes.Prefix(bits))
+		got, want := NewRanking(ByMargins, 1, 0, codes, nil).prefix(bits), NewRanking(ByMargins, 1, 0, codes.Prefix(bits), nil)
 		if err := got.check(bits); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestRankingKeepsTheMostFrequentCodes(t *testing.T) {
 	for i := range codes.Data {
 		codes.Data[i] = uint64(i*i%(MaxRankingCodes+77)) << 32
 	}
-	r := NewRanking(ByExpected, 1, 0, codes)
+	r := NewRanking(ByExpected, 1, 0, codes, nil)
 	if err := r.check(32); err != nil {
 		t.Error(err)
 	}

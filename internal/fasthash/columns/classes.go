@@ -134,7 +134,7 @@ func (o Options) judge(ctx context.Context, d *supervision.Data, values vectors.
 				items++
 			}
 		}
-		_, found, err := Found(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base), o.Threads)
+		found, err := Found(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base), o.Threads)
 		if err != nil {
 			return 0, err
 		}
@@ -174,14 +174,14 @@ func kept(codes hamming.Codes, part []bool) hamming.Codes {
 	return out
 }
 
-// Found returns the MAP of codes: the mean over queries, and that over classes, in which rare ones count as much as
-// frequent ones. Without classes both are the same.
+// Found returns the MAP of codes: the mean over classes, in which rare ones count as much as frequent ones. Without
+// classes it is the mean over queries.
 func Found(
 	ctx context.Context, queries, base *supervision.Data, asked, codes hamming.Codes, threads int,
-) (plain, even float64, err error) {
+) (float64, error) {
 	truth, err := eval.TruthOf(queries, base)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	o := eval.Options{Threads: threads}
 	if queries.Labels != nil {
@@ -189,17 +189,10 @@ func Found(
 	}
 	r, err := eval.Retrieval(ctx, asked, codes, truth, o)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	if queries.Labels == nil {
-		return r.MAP, r.MAP, nil
+		return r.MAP, nil
 	}
-	sum, n := 0.0, 0.0
-	for _, c := range r.PerClass {
-		if c.Base > 0 {
-			sum += c.MAP
-			n++
-		}
-	}
-	return r.MAP, sum / max(n, 1), nil
+	return r.MacroMAP, nil
 }

@@ -96,7 +96,7 @@ func ranking(rng *rand.Rand, m *model.Model, rank string) *model.Ranking {
 		}
 		rows.Data = append(rows.Data, code...)
 	}
-	return model.NewRanking(rank, 0.5, 0.25, rows)
+	return model.NewRanking(rank, 0.5, 0.25, rows, nil)
 }
 
 // RandomVector draws a vector with few different values.
