@@ -4,7 +4,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 // These tests hold what no linter knows; the rest is in .golangci.yml.
 
 // TestWhatPackagesLink keeps what encodes and searches free of what reads files and learns, databases out of all but the
-// command, and the workshop out of a command that is built without training.
+// command.
 func TestWhatPackagesLink(t *testing.T) {
 	const (
 		learners = `fasthash(/(inference|boost|svm))?|method|numeric/linalg`
@@ -35,12 +34,6 @@ func TestWhatPackagesLink(t *testing.T) {
 			if regexp.MustCompile(unwanted).MatchString(linked) {
 				t.Errorf("%s links %s", folder, linked)
 			}
-		}
-	}
-	for tags, want := range map[string]bool{"": true, "notrain": false} {
-		linked := strings.Fields(output(t, "go", "list", "-deps", "-tags", tags, "./cmd/hashgrove"))
-		if got := slices.Contains(linked, "hashgrove/server/workshop"); got != want {
-			t.Errorf("with the tags %q the command links the workshop: %v", tags, got)
 		}
 	}
 }

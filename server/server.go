@@ -4,8 +4,8 @@
 //	Server.Handler    answers every request, from access checks to the web page (see handler.go)
 //	Server.Serve      does so on a listener until the context ends, then finishes running requests
 //
-// openapi.json describes the API and is served at /openapi.json. The package does not link any training code: package
-// workshop, which trains on uploaded data, is mounted from outside.
+// openapi.json describes the API and is served at /openapi.json. The package does not link any training code: packages
+// workshop and worker, which train, register themselves.
 package server
 
 import (
@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -53,6 +54,41 @@ type Options struct {
 
 	// LogAll logs every request, not only changes, errors and slow requests.
 	LogAll bool
+
+	// Try lets visitors upload data, train on them and search them; nil does not. The program imports
+	// hashgrove/server/workshop.
+	Try *TryOptions
+}
+
+// TryOptions say how much a visitor may use.
+type TryOptions struct {
+	MaxBytes int64  // of an upload; 0 means 64 MiB
+	Device   string // that trains, as in hashgrove.Options
+}
+
+// The parts of a service that train are packages of their own, which register themselves.
+var (
+	// mountTry adds the requests of TryOptions to a server that does not answer yet; package workshop sets it.
+	mountTry func(s *Server, o TryOptions) (stop func() error)
+	// servePipe answers frames; package worker sets it.
+	servePipe func(ctx context.Context, in io.Reader, out io.Writer, threads int) error
+)
+
+// RegisterTry is for package workshop.
+func RegisterTry(mount func(s *Server, o TryOptions) (stop func() error)) { mountTry = mount }
+
+// RegisterPipe is for package worker.
+func RegisterPipe(serve func(ctx context.Context, in io.Reader, out io.Writer, threads int) error) {
+	servePipe = serve
+}
+
+// ServePipe answers a program in another language, such as Python, over pipes, until the input ends. docs/python.md
+// describes the frames. The program imports hashgrove/server/worker.
+func ServePipe(ctx context.Context, in io.Reader, out io.Writer, threads int) error {
+	if servePipe == nil {
+		return errors.New("a program that answers frames imports _ \"hashgrove/server/worker\"")
+	}
+	return servePipe(ctx, in, out, threads)
 }
 
 // CollectionOptions describe one collection.
@@ -95,6 +131,8 @@ type Server struct {
 	making sync.Mutex // held while a collection is created or dropped
 	tries  bool       // data can be uploaded to train on
 
+	stopTry func() error // nil without uploads
+
 	mu          sync.RWMutex
 	collections map[string]*collection
 }
@@ -114,6 +152,12 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.budget = &budget{left: s.limits.Bodies}
 	for _, at := range s.routes() {
 		s.handle(at)
+	}
+	if o.Try != nil {
+		if mountTry == nil {
+			return nil, errors.New("a program that trains on uploads imports _ \"hashgrove/server/workshop\"")
+		}
+		s.stopTry = mountTry(s, *o.Try)
 	}
 	for _, c := range o.Collections {
 		if err := s.AddCollection(ctx, c); err != nil {
@@ -228,6 +272,9 @@ type Route struct {
 	Answer     func(w http.ResponseWriter, r *http.Request) (any, error) // sent as JSON
 }
 
+// Threads returns the number of cores that a batch of searches may use; 0 means all.
+func (s *Server) Threads() int { return s.options.Threads }
+
 // MountTry adds the requests of "try your own"; nothing is answered yet.
 func (s *Server) MountTry(routes ...Route) {
 	s.tries = true
@@ -309,9 +356,12 @@ func (s *Server) Close() error {
 	s.ready.Store(false)
 	s.stop()
 	s.behind.Wait()
+	var errs []error
+	if s.stopTry != nil {
+		errs = append(errs, s.stopTry())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
 	for _, c := range s.collections {
 		errs = append(errs, c.close())
 	}

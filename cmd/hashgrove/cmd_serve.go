@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/server"
 )
@@ -34,8 +35,7 @@ type serveCommand struct {
 	hosts, origins               []string
 	readOnly, noTrain            bool
 	logs, idColumn               string
-	tryLimit                     int64
-	device                       string
+	try                          server.TryOptions
 	limits                       server.Limits
 	readToken, writeToken, shown string
 }
@@ -103,7 +103,10 @@ func (c *serveCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&c.limits.Searches, "max-searches", 0,
 		"maximum number of `SEARCHES` at a time; others wait; 0 means twice the cores")
 	cli.Group(f, "Limits")
-	c.bindTraining(f)
+	f.BoolVar(&c.noTrain, "no-train", false, "do not let people upload data to train on")
+	f.Int64Var(&c.try.MaxBytes, "try-limit", 64<<20, "maximum number of `BYTES` of an upload")
+	bindDevice(f, &c.try.Device)
+	cli.Group(f, "Try your own")
 }
 
 func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
@@ -135,17 +138,15 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 	if len(o.Hosts) == 0 && isLoopback(host) {
 		o.Hosts = append([]string{host}, server.Loopback...)
 	}
-	o.Limits.Upload = c.tryLimit
+	o.Limits.Upload = c.try.MaxBytes
+	if !c.noTrain && !c.readOnly {
+		o.Try = &c.try
+	}
 	s, err := server.New(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	stop, err := c.mountWorkshop(s)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	c.welcome(l.Addr(), config != nil, collections)
 	cli.Unhurried(ctx)
 	if err := s.Serve(ctx, l, config); err != nil {
@@ -164,6 +165,11 @@ func (c *serveCommand) check() error {
 		return cli.Usage("bad-flag-value", "--log %s: choose all, changes, errors or off", c.logs)
 	case c.limits.K < 1 || c.limits.Batch < 1 || c.limits.Body < 1 || c.limits.Searches < 0:
 		return cli.Usagef("--max-k, --max-batch, --max-body: give 1 or more")
+	case c.try.MaxBytes < 1:
+		return cli.Usagef("--try-limit %d: give 1 or more bytes, or --no-train", c.try.MaxBytes)
+	}
+	if err := (hashgrove.Options{Device: c.try.Device}).Check(); err != nil {
+		return usage(err)
 	}
 	for _, site := range c.origins {
 		if !regexp.MustCompile(`^https?://[^/?#]+$`).MatchString(site) {

@@ -60,6 +60,12 @@ type Workshop struct {
 	job  *job // the newest upload, or nil
 }
 
+func init() {
+	server.RegisterTry(func(s *server.Server, o server.TryOptions) (stop func() error) {
+		return New(s, Options{MaxBytes: o.MaxBytes, Threads: s.Threads(), Device: o.Device}).Close
+	})
+}
+
 // New adds a workshop to a server that does not answer yet. If there is no folder for uploads, they report it.
 func New(s *server.Server, o Options) *Workshop {
 	w := &Workshop{options: o.withDefaults(), server: s, upload: make(chan struct{}, 1)}

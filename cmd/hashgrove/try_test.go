@@ -1,5 +1,3 @@
-//go:build !notrain
-
 package main
 
 import (
