@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"hashgrove/internal/fasthash/boost"
@@ -32,13 +33,6 @@ type some struct {
 func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*engine, error) {
 	all := boost.PlanOf(x, o, threads)
 	e := &engine{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}}
-	columns := func(yield func([]byte) bool) {
-		for j := range x.Dim() {
-			if !yield(x.Column(j)) {
-				return
-			}
-		}
-	}
 	parts := []int64{int64(x.Rows) * int64(x.Dim()), int64(4 * len(all.Usable())), 0}
 	last := [][]byte{vectors.Bytes(all.Usable())}
 	if e.plan.IsLogistic {
@@ -47,7 +41,9 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 		last = append(last, chance)
 	}
 	_, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
-		columns(yield)
+		for j := range x.Dim() {
+			yield(x.Column(j))
+		}
 		for _, p := range last {
 			yield(p)
 		}
@@ -58,17 +54,6 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 	return e, nil
 }
 
-// list returns an iterator over parts.
-func list(parts ...[]byte) func(func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for _, p := range parts {
-			if !yield(p) {
-				return
-			}
-		}
-	}
-}
-
 // Begin implements boost.Engine.
 func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
 	keys, columns := e.plan.Draw(p)
@@ -77,7 +62,7 @@ func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
 	}
 	parts := [][]byte{vectors.Bytes(p.Z), vectors.Bytes(p.U), vectors.Bytes(keys), vectors.Bytes(columns)}
 	e.asked, e.got = 0, nil
-	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, list(parts...))
+	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, slices.Values(parts))
 	return err
 }
 
@@ -141,7 +126,7 @@ func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 	}
 	parts := [][]byte{vectors.Bytes(f.Feature), f.Bin, vectors.Bytes(leaves), vectors.Bytes(f.Weight)}
 	q := frame.Request{Do: "outputs", ID: e.id, Total: total, Parts: frame.Lengths(parts...)}
-	a, err := e.child.call(ctx, q, list(parts...))
+	a, err := e.child.call(ctx, q, slices.Values(parts))
 	if err != nil {
 		return err
 	}
@@ -155,6 +140,6 @@ func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 // Close implements boost.Engine.
 func (e *engine) Close() error {
 	ctx := context.Background()
-	_, err := e.child.call(ctx, frame.Request{Do: "close", ID: e.id}, list())
+	_, err := e.child.call(ctx, frame.Request{Do: "close", ID: e.id}, none)
 	return err
 }

@@ -71,39 +71,33 @@ func (b Buffer) Free() {
 
 // Write copies values to memory, from a byte on, and returns when they may be changed.
 func Write[T any](q *Queue, b Buffer, at int64, values []T) error {
-	if len(values) == 0 {
-		return nil
-	}
-	bytes := int64(len(values)) * int64(unsafe.Sizeof(values[0]))
-	if at+bytes > b.Bytes {
-		panic("opencl: a write past the end of a buffer")
-	}
-	err := call("clEnqueueWriteBuffer", cl.enqueueWriteBuffer, q.queue, b.id, 1, uintptr(at), uintptr(bytes),
-		address(&values[0]), 0, 0, 0)
-	runtime.KeepAlive(values)
-	return err
+	return move("clEnqueueWriteBuffer", cl.enqueueWriteBuffer, q, b, at, values)
 }
 
 // Read copies memory to values, from a byte on, and returns when they are there.
 func Read[T any](q *Queue, b Buffer, at int64, values []T) error {
+	return move("clEnqueueReadBuffer", cl.enqueueReadBuffer, q, b, at, values)
+}
+
+// move copies values to or from memory with a function for that.
+func move[T any](name string, f uintptr, q *Queue, b Buffer, at int64, values []T) error {
 	if len(values) == 0 {
 		return nil
 	}
 	bytes := int64(len(values)) * int64(unsafe.Sizeof(values[0]))
 	if at+bytes > b.Bytes {
-		panic("opencl: a read past the end of a buffer")
+		panic("opencl: " + name + " past the end of a buffer")
 	}
-	err := call("clEnqueueReadBuffer", cl.enqueueReadBuffer, q.queue, b.id, 1, uintptr(at), uintptr(bytes),
-		address(&values[0]), 0, 0, 0)
+	err := call(name, f, q.queue, b.id, 1, uintptr(at), uintptr(bytes), address(&values[0]), 0, 0, 0)
 	runtime.KeepAlive(values)
 	return err
 }
 
-// Fill sets the first bytes of memory to a byte.
-func (q *Queue) Fill(b Buffer, value byte, bytes int64) error {
+// Fill sets all bytes of memory to a value.
+func (q *Queue) Fill(b Buffer, value byte) error {
 	pattern := []byte{value}
-	err := call("clEnqueueFillBuffer", cl.enqueueFillBuffer, q.queue, b.id, address(&pattern[0]), 1, 0, uintptr(bytes),
-		0, 0, 0)
+	err := call("clEnqueueFillBuffer", cl.enqueueFillBuffer, q.queue, b.id, address(&pattern[0]), 1, 0,
+		uintptr(b.Bytes), 0, 0, 0)
 	runtime.KeepAlive(pattern)
 	return err
 }

@@ -3,6 +3,8 @@
 package worker
 
 import (
+	"cmp"
+
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
 )
@@ -22,24 +24,19 @@ func (s *session) read(from, to int) (*frame.Rounds, error) {
 	p, m := s.plan, &s.m
 	n := to - from
 	r := &frame.Rounds{Features: make([]uint32, n*p.Splits), Bins: make([]uint8, n*p.Splits)}
-	if err := opencl.Read(s.q, m.features, int64(4*from*p.Splits), r.Features); err != nil {
-		return nil, err
-	}
-	if err := opencl.Read(s.q, m.bins, int64(from*p.Splits), r.Bins); err != nil {
-		return nil, err
-	}
-	if !p.IsLogistic {
+	if p.IsLogistic {
+		r.Digits, r.Units = make([]uint8, n*frame.Nodes), make([]int32, n)
+	} else {
 		r.Leaves, r.Results = make([]uint32, n*frame.Nodes/32), make([]float64, 2*n)
-		if err := opencl.Read(s.q, m.leaves, int64(4*from*frame.Nodes/32), r.Leaves); err != nil {
-			return nil, err
-		}
-		return r, opencl.Read(s.q, m.results, int64(16*from), r.Results)
 	}
-	r.Digits, r.Units = make([]uint8, n*frame.Nodes), make([]int32, n)
-	if err := opencl.Read(s.q, m.digits, int64(from*frame.Nodes), r.Digits); err != nil {
-		return nil, err
-	}
-	return r, opencl.Read(s.q, m.units, int64(4*from), r.Units)
+	return r, cmp.Or( // nothing is read into no values
+		opencl.Read(s.q, m.features, int64(4*from*p.Splits), r.Features),
+		opencl.Read(s.q, m.bins, int64(from*p.Splits), r.Bins),
+		opencl.Read(s.q, m.leaves, int64(4*from*frame.Nodes/32), r.Leaves),
+		opencl.Read(s.q, m.results, int64(16*from), r.Results),
+		opencl.Read(s.q, m.digits, int64(from*frame.Nodes), r.Digits),
+		opencl.Read(s.q, m.units, int64(4*from), r.Units),
+	)
 }
 
 // outputs computes what an ensemble says of every row.
@@ -59,16 +56,9 @@ func (s *session) outputs(
 			return nil, err
 		}
 	}
-	if err := opencl.Write(s.q, all[0], 0, features); err != nil {
-		return nil, err
-	}
-	if err := opencl.Write(s.q, all[1], 0, bins); err != nil {
-		return nil, err
-	}
-	if err := opencl.Write(s.q, all[2], 0, leaves); err != nil {
-		return nil, err
-	}
-	if err := opencl.Write(s.q, all[3], 0, weights); err != nil {
+	err = cmp.Or(opencl.Write(s.q, all[0], 0, features), opencl.Write(s.q, all[1], 0, bins),
+		opencl.Write(s.q, all[2], 0, leaves), opencl.Write(s.q, all[3], 0, weights))
+	if err != nil {
 		return nil, err
 	}
 	k, err := s.q.Kernel("outputs", (p.Rows+items-1)/items, items, s.x, int32(p.Rows), s.job.stride, int32(p.Splits),

@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -197,15 +198,11 @@ func (s *session) upload(r io.Reader, parts []int64) error {
 	if err != nil {
 		return err
 	}
-	if s.plan.Drawn == 0 {
-		if err := opencl.Write(s.q, s.columns, 0, usable); err != nil {
-			return err
-		}
+	if s.plan.Drawn > 0 {
+		usable = nil
 	}
-	if err := opencl.Write(s.q, s.m.chance, 0, chance); err != nil {
-		return err
-	}
-	return opencl.Write(s.q, s.m.job, 0, []job{s.job})
+	return cmp.Or(opencl.Write(s.q, s.columns, 0, usable), opencl.Write(s.q, s.m.chance, 0, chance),
+		opencl.Write(s.q, s.m.job, 0, []job{s.job}))
 }
 
 // prepare makes the kernels of a round, in their order, with their arguments.
@@ -279,18 +276,9 @@ func (s *session) counting(passes int) counting {
 
 // start starts a bit: signs, weights, keys and columns of all rounds.
 func (s *session) start(r io.Reader, parts []int64) error {
-	p, m := s.plan, &s.m
+	m := &s.m
 	if len(parts) != 4 {
 		return fmt.Errorf("%d parts of a problem", len(parts))
-	}
-	n := int64(padded(p.Rows, blockRows))
-	for _, node := range m.node {
-		if err := s.q.Fill(node, math.MaxUint8, n); err != nil {
-			return err
-		}
-	}
-	if err := s.q.Fill(m.signedMass, 0, 4*n); err != nil {
-		return err
 	}
 	for i, to := range []opencl.Buffer{m.z, m.u, m.keys, s.columns} {
 		if parts[i] == 0 {
@@ -304,24 +292,12 @@ func (s *session) start(r io.Reader, parts []int64) error {
 			return err
 		}
 	}
-	if err := s.q.Copy(m.said, m.z, parts[0]); err != nil {
-		return err
-	}
-	if p.IsLogistic {
-		if err := s.q.Fill(m.score, 0, 4*n); err != nil {
-			return err
-		}
-		if err := s.q.Fill(m.leaf, 0, n); err != nil {
-			return err
-		}
-	}
-	if err := s.q.Fill(m.tree, 0, 4*treeWords); err != nil {
-		return err
-	}
-	if err := s.q.Fill(m.magnitudes, 0, 4*magnitudes); err != nil {
-		return err
-	}
-	if err := opencl.Write(s.q, m.state, 0, []state{{round: -1}}); err != nil {
+	err := cmp.Or(
+		s.q.Copy(m.said, m.z, parts[0]), s.q.Fill(m.node[0], math.MaxUint8), s.q.Fill(m.node[1], math.MaxUint8),
+		s.q.Fill(m.signedMass, 0), s.q.Fill(m.score, 0), s.q.Fill(m.leaf, 0), s.q.Fill(m.tree, 0),
+		s.q.Fill(m.magnitudes, 0), opencl.Write(s.q, m.state, 0, []state{{round: -1}}),
+	)
+	if err != nil {
 		return err
 	}
 	s.ready = 0
