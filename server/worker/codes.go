@@ -36,16 +36,14 @@ func (c *call) sides() (queries, base hamming.Codes, err error) {
 	return queries, base, err
 }
 
+type nearestParams struct {
+	K       int `json:"k"`
+	Threads int `json:"threads,omitempty"`
+}
+
 // nearest finds the k nearest of the codes for each query: arrays of their rows, and of their distances. Equal distances
 // are in order of rows.
-func (c *call) nearest() (any, []Array, error) {
-	var p struct {
-		K       int `json:"k"`
-		Threads int `json:"threads,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) nearest(p *nearestParams) (any, []Array, error) {
 	queries, base, err := c.sides()
 	if err != nil {
 		return nil, nil, err
@@ -66,15 +64,13 @@ func (c *call) nearest() (any, []Array, error) {
 	return nil, []Array{{Type: Int32, Shape: shape, int32s: rows}, {Type: Int32, Shape: shape, int32s: distances}}, nil
 }
 
+type countsParams struct {
+	Threads int `json:"threads,omitempty"`
+}
+
 // counts counts, for each query and distance, the codes, and those of the query's class: all that MAP and precision need.
 // The arrays are queries and codes, then the classes of both by number.
-func (c *call) counts() (any, []Array, error) {
-	var p struct {
-		Threads int `json:"threads,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) counts(p *countsParams) (any, []Array, error) {
 	queries, base, err := c.sides()
 	if err != nil {
 		return nil, nil, err

@@ -53,11 +53,7 @@ func (p *compareParams) options() compare.Options {
 
 // compare trains several methods on the rows and measures them. The arrays of the answer are the result as JSON, as
 // compare --json prints it, and the report as a page of HTML.
-func (c *call) compare() (any, []Array, error) {
-	var p compareParams
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) compare(p *compareParams) (any, []Array, error) {
 	o := p.options()
 	o.Threads = cmp.Or(o.Threads, c.threads)
 	if err := o.Check(); err != nil {

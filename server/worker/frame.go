@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"unsafe"
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/message"
@@ -79,27 +78,6 @@ func (a *Array) count(most int64) (int, error) {
 	return int(n), nil
 }
 
-// rawBytes views numbers as the bytes they are in memory.
-func rawBytes[T byte | float32 | int32 | int64](list []T) []byte {
-	if len(list) == 0 {
-		return nil
-	}
-	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*int(unsafe.Sizeof(zero)))
-}
-
-// turn turns values around in place where the machine has the other order of bytes than frames.
-func turn(b []byte, size int) {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return
-	}
-	for ; len(b) >= size && size > 1; b = b[size:] {
-		for i, j := 0, size-1; i < j; i, j = i+1, j-1 {
-			b[i], b[j] = b[j], b[i]
-		}
-	}
-}
-
 // halfBlock is how many numbers of half precision are read at a time.
 const halfBlock = 1 << 14
 
@@ -107,9 +85,7 @@ const halfBlock = 1 << 14
 const atOnce = 1 << 22
 
 // readValues reads n values. Memory grows with what arrives, whatever the head of the frame claims.
-func readValues[T byte | float32 | int32 | int64](
-	r io.Reader, n int, read func(r io.Reader, to []T) error,
-) ([]T, error) {
+func readValues[T vectors.Number](r io.Reader, n int, read func(r io.Reader, to []T) error) ([]T, error) {
 	list := make([]T, min(n, atOnce))
 	err := read(r, list)
 	for err == nil && len(list) < n {
@@ -120,12 +96,9 @@ func readValues[T byte | float32 | int32 | int64](
 	return list, err
 }
 
-// readNumbers reads numbers as they are in memory.
-func readNumbers[T byte | float32 | int32 | int64](r io.Reader, to []T) error {
-	raw := rawBytes(to)
-	_, err := io.ReadFull(r, raw)
-	var one T
-	turn(raw, int(unsafe.Sizeof(one)))
+// readNumbers reads numbers as they are in memory: all machines with a release keep the lowest byte first.
+func readNumbers[T vectors.Number](r io.Reader, to []T) error {
+	_, err := io.ReadFull(r, vectors.Bytes(to))
 	return err
 }
 
@@ -162,19 +135,17 @@ func (a *Array) read(r io.Reader, n int) (err error) {
 	return err
 }
 
-// raw returns the values of an array as frames have them. The array must not be used afterwards.
+// raw returns the values of an array as frames have them.
 func (a *Array) raw() []byte {
-	raw := a.bytes
 	switch a.Type {
 	case Float32, Float16:
-		raw = rawBytes(a.floats)
+		return vectors.Bytes(a.floats)
 	case Int32:
-		raw = rawBytes(a.int32s)
+		return vectors.Bytes(a.int32s)
 	case Int64:
-		raw = rawBytes(a.int64s)
+		return vectors.Bytes(a.int64s)
 	}
-	turn(raw, a.Type.size())
-	return raw
+	return a.bytes
 }
 
 // matrix returns an array of two dimensions as vectors; bytes become numbers.

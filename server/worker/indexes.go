@@ -35,18 +35,16 @@ func (s *workerState) service() (*server.Server, error) {
 	return web, err
 }
 
+type openIndexParams struct {
+	Name  string `json:"name"`
+	Path  string `json:"path,omitempty"`
+	Model uint64 `json:"model,omitempty"`
+	Bits  int    `json:"bits,omitempty"`
+}
+
 // openIndex opens an index as a collection of the service: that of a file, or with a model or the length of codes an
 // empty one, in memory or in a new file.
-func (c *call) openIndex() (any, []Array, error) {
-	var p struct {
-		Name  string `json:"name"`
-		Path  string `json:"path,omitempty"`
-		Model uint64 `json:"model,omitempty"`
-		Bits  int    `json:"bits,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) openIndex(p *openIndexParams) (any, []Array, error) {
 	o := server.CollectionOptions{Name: p.Name, Path: p.Path, Bits: p.Bits}
 	if p.Bits != 0 && p.Path != "" {
 		s, err := store.Create(c.ctx, p.Path, store.Options{Bits: p.Bits})
@@ -58,7 +56,7 @@ func (c *call) openIndex() (any, []Array, error) {
 		}
 	}
 	if p.Model != 0 {
-		m, err := thing[*hashgrove.Model](c.workerState, p.Model)
+		m, err := c.model(p.Model)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -84,15 +82,13 @@ func (c *call) openIndex() (any, []Array, error) {
 	return nil, nil, search.Coded(err)
 }
 
+type saveIndexParams struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
 // saveIndex writes an index to a new file.
-func (c *call) saveIndex() (any, []Array, error) {
-	var p struct {
-		Name string `json:"name"`
-		Path string `json:"path"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) saveIndex(p *saveIndexParams) (any, []Array, error) {
 	web, err := c.service()
 	if err == nil {
 		err = web.Save(c.ctx, p.Name, p.Path)
@@ -100,18 +96,16 @@ func (c *call) saveIndex() (any, []Array, error) {
 	return nil, nil, search.Coded(err)
 }
 
+type duplicatesParams struct {
+	Name   string `json:"name"`
+	Radius int    `json:"radius"`
+	Groups bool   `json:"groups,omitempty"`
+	Most   int    `json:"most,omitempty"`
+}
+
 // duplicates finds near-duplicates among the items of an index. The array has a row for each pair, two places in the list
 // of ids and a distance, or for each item of a group, the group and a place in the list.
-func (c *call) duplicates() (any, []Array, error) {
-	var p struct {
-		Name   string `json:"name"`
-		Radius int    `json:"radius"`
-		Groups bool   `json:"groups,omitempty"`
-		Most   int    `json:"most,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 	web, err := c.service()
 	if err != nil {
 		return nil, nil, err
@@ -160,15 +154,13 @@ func (c *call) duplicates() (any, []Array, error) {
 	return map[string]any{"ids": ids}, []Array{{Type: Int32, Shape: []int{len(rows) / columns, columns}, int32s: rows}}, nil
 }
 
+type setVectorsParams struct {
+	Name string   `json:"name"`
+	IDs  []api.ID `json:"ids"`
+}
+
 // setVectors keeps the vectors of items, which are the array, so that searches can rerank and explain.
-func (c *call) setVectors() (any, []Array, error) {
-	var p struct {
-		Name string   `json:"name"`
-		IDs  []api.ID `json:"ids"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) setVectors(p *setVectorsParams) (any, []Array, error) {
 	x, err := c.vectors(0)
 	if err != nil {
 		return nil, nil, err
@@ -187,17 +179,15 @@ func (c *call) setVectors() (any, []Array, error) {
 	return nil, nil, search.Coded(web.SetVectors(c.ctx, p.Name, ids, rows))
 }
 
+type httpParams struct {
+	Method  string            `json:"method"`
+	Path    string            `json:"path"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
 // http passes a request of the HTTP API to the service. The first array, if there is one, is its body, and the second
 // has the vectors of its items or queries. The array of the answer is the body of the response.
-func (c *call) http() (any, []Array, error) {
-	var p struct {
-		Method  string            `json:"method"`
-		Path    string            `json:"path"`
-		Headers map[string]string `json:"headers,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) http(p *httpParams) (any, []Array, error) {
 	web, err := c.service()
 	if err != nil {
 		return nil, nil, err

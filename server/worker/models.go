@@ -61,16 +61,14 @@ func (c *call) load() (any, []Array, error) {
 	return c.hold(inside.NewModel(m).(*hashgrove.Model)), nil, nil
 }
 
+type shorterParams struct {
+	Model uint64 `json:"model"`
+	Bits  int    `json:"bits"`
+}
+
 // shorter returns a model of the first bits.
-func (c *call) shorter() (any, []Array, error) {
-	var p struct {
-		Model uint64 `json:"model"`
-		Bits  int    `json:"bits"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
-	m, err := thing[*hashgrove.Model](c.workerState, p.Model)
+func (c *call) shorter(p *shorterParams) (any, []Array, error) {
+	m, err := c.model(p.Model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,18 +80,16 @@ func (c *call) shorter() (any, []Array, error) {
 	return c.hold(short), []Array{b}, err
 }
 
+type encodeParams struct {
+	Model   uint64 `json:"model"`
+	Margins bool   `json:"margins"`
+	First   int    `json:"first"` // number of the first row, for errors
+	Threads int    `json:"threads"`
+}
+
 // encode turns vectors into codes or margins.
-func (c *call) encode() (any, []Array, error) {
-	var p struct {
-		Model   uint64 `json:"model"`
-		Margins bool   `json:"margins"`
-		First   int    `json:"first"` // number of the first row, for errors
-		Threads int    `json:"threads"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
-	m, err := thing[*hashgrove.Model](c.workerState, p.Model)
+func (c *call) encode(p *encodeParams) (any, []Array, error) {
+	m, err := c.model(p.Model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,14 +97,15 @@ func (c *call) encode() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	threads := search.Threads(x.Rows, cmp.Or(p.Threads, c.threads))
 	if p.Margins {
-		all, err := inside.Model(m).Margins(c.ctx, x, search.Threads(x.Rows, cmp.Or(p.Threads, c.threads)))
+		all, err := inside.Model(m).Margins(c.ctx, x, threads)
 		if err != nil {
 			return nil, nil, inRows(err, m, x, p.First)
 		}
 		return nil, []Array{floatArray(all)}, nil
 	}
-	codes, err := inside.Model(m).Encode(c.ctx, x, search.Threads(x.Rows, cmp.Or(p.Threads, c.threads)))
+	codes, err := inside.Model(m).Encode(c.ctx, x, threads)
 	if err != nil {
 		return nil, nil, inRows(err, m, x, p.First)
 	}
@@ -274,17 +271,15 @@ type noteProgress struct {
 	Doubt bool   `json:"doubt,omitempty"`
 }
 
+type trainParams struct {
+	rows
+	Options hashgrove.Options `json:"options"`
+	Grow    uint64            `json:"grow,omitempty"` // a model to start from
+	Memory  int64             `json:"memory,omitempty"`
+}
+
 // train learns a model.
-func (c *call) train() (any, []Array, error) {
-	var p struct {
-		rows
-		Options hashgrove.Options `json:"options"`
-		Grow    uint64            `json:"grow,omitempty"` // a model to start from
-		Memory  int64             `json:"memory,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
+func (c *call) train(p *trainParams) (any, []Array, error) {
 	d, err := c.data(&p.rows)
 	if err != nil {
 		return nil, nil, err
@@ -295,7 +290,7 @@ func (c *call) train() (any, []Array, error) {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.Memory - o.Memory/10))
 	}
 	if p.Grow != 0 {
-		m, err := thing[*hashgrove.Model](c.workerState, p.Grow)
+		m, err := c.model(p.Grow)
 		if err != nil {
 			return nil, nil, err
 		}

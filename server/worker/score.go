@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 
-	"hashgrove"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
@@ -12,19 +11,17 @@ import (
 	"hashgrove/internal/vectors"
 )
 
+type scoreParams struct {
+	rows
+	Model     uint64 `json:"model"`
+	MinShared int    `json:"min_shared,omitempty"`
+	Threads   int    `json:"threads,omitempty"`
+}
+
 // score measures how well rows find each other by their codes, ranked as the model chose: MAP, expected over the order
 // of ties. Each row is left out of its own ranking.
-func (c *call) score() (any, []Array, error) {
-	var p struct {
-		rows
-		Model     uint64 `json:"model"`
-		MinShared int    `json:"min_shared,omitempty"`
-		Threads   int    `json:"threads,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
-	own, err := thing[*hashgrove.Model](c.workerState, p.Model)
+func (c *call) score(p *scoreParams) (any, []Array, error) {
+	own, err := c.model(p.Model)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,7 +46,7 @@ func init() { server.RegisterPipe(Serve) }
 // that do not say how many threads to use have the given number, 0 for all cores.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &workerState{out: out, threads: threads, ending: map[uint64]context.CancelFunc{}, things: map[uint64]any{}}
+	s := &workerState{out: out, threads: threads, ending: map[uint64]context.CancelFunc{}, models: map[uint64]*hashgrove.Model{}}
 	defer s.close()
 	defer s.running.Wait()
 	defer cancel(errEnded)
@@ -78,7 +78,7 @@ type workerState struct {
 
 	mu     sync.Mutex
 	ending map[uint64]context.CancelFunc // requests under way, by id
-	things map[uint64]any                // models, by number
+	models map[uint64]*hashgrove.Model   // by number
 	web    *server.Server                // of the indexes; nil until there is one
 	last   uint64                        // number given so far
 }
@@ -124,10 +124,22 @@ type operation func(c *call) (result any, arrays []Array, err error)
 // operations by name; a function, because they refer to the table's users.
 func operations() map[string]operation {
 	return map[string]operation{
-		"hello": (*call).hello, "load": (*call).load, "train": (*call).train, "encode": (*call).encode,
-		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
-		"index": (*call).openIndex, "vectors": (*call).setVectors, "save": (*call).saveIndex, "duplicates": (*call).duplicates,
-		"http": (*call).http, "nearest": (*call).nearest, "counts": (*call).counts,
+		"hello": (*call).hello, "load": (*call).load, "train": with((*call).train), "encode": with((*call).encode),
+		"shorter": with((*call).shorter), "score": with((*call).score), "compare": with((*call).compare),
+		"index": with((*call).openIndex), "vectors": with((*call).setVectors), "save": with((*call).saveIndex),
+		"duplicates": with((*call).duplicates), "http": with((*call).http), "nearest": with((*call).nearest),
+		"counts": with((*call).counts),
+	}
+}
+
+// with makes an operation of one that has parameters.
+func with[P any](do func(c *call, p *P) (any, []Array, error)) operation {
+	return func(c *call) (any, []Array, error) {
+		p := new(P)
+		if err := c.read(p); err != nil {
+			return nil, nil, err
+		}
+		return do(c, p)
 	}
 }
 
@@ -141,9 +153,7 @@ func (s *workerState) take(ctx context.Context, head []byte, arrays []Array) err
 	}
 	s.mu.Lock()
 	for _, n := range r.Free {
-		if _, ok := s.things[n].(*hashgrove.Model); ok {
-			delete(s.things, n)
-		}
+		delete(s.models, n)
 	}
 	s.mu.Unlock()
 	if r.Op == "cancel" { // has no answer: that of the request says whether it was in time
@@ -280,23 +290,22 @@ func (c *call) array(i int, what string) (*Array, error) {
 }
 
 // keep gives a model a number.
-func (s *workerState) keep(thing any) uint64 {
+func (s *workerState) keep(m *hashgrove.Model) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	s.things[s.last] = thing
+	s.models[s.last] = m
 	return s.last
 }
 
-// thing returns a model by its number.
-func thing[T any](s *workerState, n uint64) (T, error) {
+// model returns a model by its number.
+func (s *workerState) model(n uint64) (*hashgrove.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, ok := s.things[n].(T)
-	if !ok {
-		return t, api.Errorf(api.ErrNotFound, "this worker holds no %T with the number %d", t, n)
+	if m := s.models[n]; m != nil {
+		return m, nil
 	}
-	return t, nil
+	return nil, api.Errorf(api.ErrNotFound, "this worker holds no model with the number %d", n)
 }
 
 // close closes the indexes that are still open.
