@@ -44,7 +44,7 @@ type Options struct {
 	Where  string `json:"where,omitempty"`  // a filter, such as `label = "boots" and price < 30`
 
 	// Rank orders items by Hamming, by Margins, which needs vectors or pictures, by Expected, or as the model chose
-	// when it was trained: Auto, the default. With Radius or Ties, Auto means Hamming.
+	// when it was trained: Auto, the default. With Radius, or with Ties by Margins, Auto means Hamming.
 	Rank string `json:"rank,omitempty"`
 	// Ties orders items at the same distance: "" by id; Margins by how certain the query's bits are, then by id; Vectors
 	// by the Euclidean distance of vectors known to the searcher, then by id.

@@ -90,7 +90,7 @@ func TestBounds(t *testing.T) {
 	if err := decoderOfThree(1<<30).decode(strings.NewReader(`{"list":[`+list(`{}`, 100_000)+`]}`), new(point)); err != nil {
 		t.Error(err)
 	}
-	if err := decoderOfThree(1<<30).decode(strings.NewReader(`{"list":[`+list(`{}`, 100_001)+`,!`), new(point)); !errors.As(err, &full) || full.status != 413 {
+	if err := decoderOfThree(1<<30).decode(strings.NewReader(`{"list":[`+list(`{}`, 100_001)+`]}`), new(point)); !errors.As(err, &full) || full.status != 413 {
 		t.Errorf("a long list: %v", err)
 	}
 	if err := decoderOfThree(1<<30).decode(strings.NewReader(`{"vector":[`+list(`1`, 5)+`,!`), new(point)); !errors.Is(err, api.ErrDimension) {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -54,39 +53,6 @@ func bothVectors(s *index.Snapshot, m vectors.Matrix) map[string]Vectors {
 	t.Set(b, rows)
 	return map[string]Vectors{
 		"table": t, "pass": &Pass{Open: func(context.Context) (vectors.Source, error) { return m, nil }},
-	}
-}
-
-// TestRerankIsTheDefinition compares with sorting everything: the items up to the distance of the last on the
-// shortlist, by distance of the vectors, then of the codes, then by id.
-func TestRerankIsTheDefinition(t *testing.T) {
-	ctx := context.Background()
-	s, m := few(t, 500)
-	var codes []uint64
-	var rows [][]float32
-	for i := range 7 {
-		codes, rows = append(codes, uint64(i)<<56), append(rows, m.Row(3*i))
-	}
-	for kind, of := range bothVectors(s, m) {
-		for _, name := range []string{"euclidean", "cosine"} {
-			q := asked(codes, rows...)
-			x := &Items{Snapshot: s, Vectors: of}
-			got, err := x.byVectors(ctx, q, 12, &api.Options{Rerank: name}, index.Options{})
-			if err != nil || q.doubts != nil {
-				t.Fatal(q.doubts, err)
-			}
-			for i := range got {
-				want := sorted(s, m, q, i, name, index.Shortlisted(12))
-				if len(want) != q.compared[i] || len(want) < index.Shortlisted(12) {
-					t.Fatalf("%s: %d items, want %d", kind, q.compared[i], len(want))
-				}
-				if !slices.EqualFunc(got[i].Hits, want[:12], func(a, b index.Hit) bool {
-					return a.ID == b.ID && a.Distance == b.Distance && a.Score == b.Score
-				}) {
-					t.Fatalf("%s, %s, query %d:\n got %v\nwant %v", kind, name, i, got[i].Hits, want[:12])
-				}
-			}
-		}
 	}
 }
 
@@ -159,31 +125,6 @@ func TestVectorsOfItems(t *testing.T) {
 	}
 }
 
-func sorted(s *index.Snapshot, m vectors.Matrix, queries *queries, q int, name string, shortlist int) []index.Hit {
-	var all []index.Hit
-	for i := range m.Rows {
-		it, _ := s.Get(index.Int(int64(i)))
-		h := index.Hit{ID: it.ID, Distance: hamming.Distance(it.Code, queries.codes.Row(q))}
-		if x, y := queries.vectors[q], m.Row(i); name == "cosine" {
-			h.Score = cosine(x, y)
-		} else {
-			sum := 0.0
-			for j := range x {
-				sum += float64(x[j]-y[j]) * float64(x[j]-y[j])
-			}
-			h.Score = math.Sqrt(sum)
-		}
-		all = append(all, h)
-	}
-	slices.SortStableFunc(all, func(a, b index.Hit) int { return a.Distance - b.Distance })
-	if shortlist > 0 {
-		last := all[shortlist-1].Distance
-		all = slices.DeleteFunc(all, func(h index.Hit) bool { return h.Distance > last })
-	}
-	slices.SortStableFunc(all, func(a, b index.Hit) int { return cmp.Compare(a.Score, b.Score) })
-	return all
-}
-
 func TestDistances(t *testing.T) {
 	if got := euclidean([]float32{0, 0.5}, []float32{1, 0}); math.Abs(got-math.Sqrt(1.25)) > 1e-12 {
 		t.Errorf("euclidean: %v", got)
@@ -254,42 +195,5 @@ func TestVectorsWithMissingValues(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestTiesByVectorsAreTheDefinition compares with sorting everything by the distance of the codes, then of the vectors,
-// then by id: what the codes found comes first, and no tie is cut by id.
-func TestTiesByVectorsAreTheDefinition(t *testing.T) {
-	s, m := few(t, 500)
-	for kind, of := range bothVectors(s, m) {
-		x := &Items{Snapshot: s, Vectors: of}
-		for _, k := range []int{1, 7, 100, 499, 600} {
-			r := &api.Request{Options: api.Options{K: &k, Ties: api.Vectors}}
-			var codes []uint64
-			var rows [][]float32
-			for i := range 5 {
-				it, _ := s.Get(index.Int(int64(3 * i)))
-				r.Queries = append(r.Queries, api.Query{ID: api.Int(int64(3 * i))})
-				codes, rows = append(codes, it.Code[0]), append(rows, m.Row(3*i))
-			}
-			a, err := x.Search(context.Background(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, result := range a.Results {
-				want := sorted(s, m, asked(codes, rows...), i, "euclidean", 0)
-				slices.SortStableFunc(want, func(a, b index.Hit) int { return a.Distance - b.Distance })
-				want = want[:min(k, len(want))]
-				if !slices.EqualFunc(result.Hits, want, func(a api.Hit, b index.Hit) bool {
-					return string(a.ID) == b.ID.String() && a.Distance == b.Distance && *a.Score == b.Score
-				}) {
-					t.Fatalf("%s, k %d, query %d:\n got %v\nwant %v", kind, k, i, result.Hits, want)
-				}
-			}
-		}
-	}
-	_, err := (&Items{Snapshot: s}).Search(context.Background(), &api.Request{Query: api.Query{ID: "1"}, Options: api.Options{Ties: api.Vectors}})
-	if !errors.Is(err, api.ErrUnsupported) {
-		t.Errorf("without vectors: %v", err)
 	}
 }

@@ -133,7 +133,7 @@ func (o Oracle) rank(options *api.Options) string {
 	switch {
 	case options.Rank != "" && options.Rank != api.Auto:
 		return options.Rank
-	case options.Radius != nil || options.Ties != "":
+	case options.Radius != nil || options.Ties == api.Margins:
 		return api.Hamming
 	}
 	return o.Model.Rank()
@@ -180,19 +180,20 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 			return nil, err
 		}
 	}
-	if options.Rerank != "" {
+	if byVectors(options) {
 		if q.vector == nil {
-			return nil, api.Errorf(api.ErrNoVector, "a reranking needs a vector")
+			return nil, api.Errorf(api.ErrNoVector, "vectors are compared with a vector")
 		}
+		asked.TiesOnly = options.Rerank == ""
 		asked.Score = func(id index.ID) float64 {
 			if y := o.Vectors[api.ID(id.String())]; y != nil {
-				return distances[options.Rerank](q.vector, y)
+				return distances[cmp.Or(options.Rerank, api.Euclidean)](q.vector, y)
 			}
 			return math.Inf(1)
 		}
 	}
 	found := asked.Answer(items)
-	if len(found.Hits) > 0 && math.IsInf(found.Hits[0].Score, 1) {
+	if options.Rerank != "" && len(found.Hits) > 0 && math.IsInf(found.Hits[0].Score, 1) {
 		return nil, api.Errorf(api.ErrInvalid, "no item near the query has a vector to rerank by")
 	}
 	r := &api.Result{
@@ -212,6 +213,9 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 	return r, nil
 }
 
+// byVectors reports whether vectors order hits, or those at the same distance.
+func byVectors(o *api.Options) bool { return o.Rerank != "" || o.Ties == api.Vectors }
+
 // hit returns a hit with the wanted fields of its item.
 func (o Oracle) hit(h index.Hit, it index.Item, options *api.Options, weighted bool) api.Hit {
 	hit := api.Hit{ID: api.ID(h.ID.String()), Distance: h.Distance}
@@ -221,7 +225,7 @@ func (o Oracle) hit(h index.Hit, it index.Item, options *api.Options, weighted b
 	if weighted {
 		hit.MarginDistance = &h.MarginDistance
 	}
-	if options.Rerank != "" && !math.IsInf(h.Score, 0) {
+	if byVectors(options) && !math.IsInf(h.Score, 0) {
 		hit.Score = &h.Score
 	}
 	wanted := func(name string) bool { return options.Fields == nil || slices.Contains(options.Fields, name) }

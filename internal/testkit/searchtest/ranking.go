@@ -18,8 +18,10 @@ type Question struct {
 	ByMargins bool // rank by margins, whose signs are the bits to look for; else margins, if given, order ties
 	Prefix    int
 
-	// Score returns the score that orders items on the shortlist; +Inf comes last. Nil means no reranking.
-	Score func(id index.ID) float64
+	// Score returns the score that orders items on the shortlist, or those at the same distance if TiesOnly is set; +Inf
+	// comes last. Nil means no reranking.
+	Score    func(id index.ID) float64
+	TiesOnly bool
 }
 
 // Found is the answer to a question.
@@ -108,7 +110,7 @@ func (q Question) weights(first int) []int {
 // shorten keeps the items of the shortlist, including all ties.
 func (q Question) shorten(list []ranked) []ranked {
 	n := max(100, min(q.K, index.MaxItems)*10)
-	if q.Score == nil && q.Prefix == 0 || q.Radius != math.MaxInt || n >= len(list) {
+	if (q.Score == nil || q.TiesOnly) && q.Prefix == 0 || q.Radius != math.MaxInt || n >= len(list) {
 		return list
 	}
 	distances := make([]int, len(list))
@@ -133,7 +135,18 @@ func (q Question) take(list []ranked) Found {
 	}
 	n := min(q.K, len(hits))
 	if q.Score != nil {
-		slices.SortStableFunc(hits, func(a, b index.Hit) int { return cmp.Compare(a.Score, b.Score) })
+		apart := func(h index.Hit) int {
+			switch {
+			case !q.TiesOnly:
+				return 0
+			case q.weighted():
+				return h.MarginDistance
+			}
+			return h.Distance
+		}
+		slices.SortStableFunc(hits, func(a, b index.Hit) int {
+			return cmp.Or(cmp.Compare(apart(a), apart(b)), cmp.Compare(a.Score, b.Score))
+		})
 		return Found{Hits: hits[:n], Compared: len(list)}
 	}
 	a := Found{Hits: hits[:n]}

@@ -87,6 +87,8 @@ func (s *suite) options() api.Options {
 			if o.Rank = api.Auto; s.world.Model.Ranking != nil {
 				o.Rank = api.Expected
 			}
+		case 5:
+			o.Ties = api.Vectors
 		}
 	}
 	if s.can.Full && s.rng.IntN(4) == 0 {
