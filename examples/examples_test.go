@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the outputs anew")
 
 func TestExamples(t *testing.T) {
 	mains, err := filepath.Glob("*/main.go")
-	if err != nil || len(mains) < 6 {
+	if err != nil || len(mains) < 7 {
 		t.Fatalf("%d programs, %v", len(mains), err)
 	}
 	bin := t.TempDir()
@@ -50,5 +50,44 @@ func TestOnlyPublicPackages(t *testing.T) {
 	}
 	if strings.Contains(string(out), "hashgrove/internal") {
 		t.Errorf("an example imports an internal package:\n%s", out)
+	}
+}
+
+// TestFromAnotherModule follows the lines of the README in a fresh folder, without a network.
+func TestFromAnotherModule(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(readme), "```sh\ngo mod init")
+	lines, _, ended := strings.Cut(rest, "```")
+	if !found || !ended {
+		t.Fatal("the README does not say how to use the module")
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("vectors/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "main.go"), program, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out []byte
+	for line := range strings.Lines("go mod init" + lines) {
+		words := strings.Fields(strings.ReplaceAll(line, "../hashgrove", root))
+		c := exec.Command(words[0], words[1:]...)
+		c.Dir, c.Env = folder, append(os.Environ(), "GOPROXY=off", "GOWORK=", "GOFLAGS=")
+		var failed strings.Builder
+		c.Stderr = &failed
+		if out, err = c.Output(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, failed.String())
+		}
+	}
+	if want, err := os.ReadFile("vectors/output.txt"); err != nil || string(out) != string(want) {
+		t.Errorf("%v: it printed\n%s\nand not\n%s", err, out, want)
 	}
 }
