@@ -57,7 +57,7 @@ full:
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
 # needs a C compiler. It slows the trees thirtyfold: the long tests run with it only in nightly.
 QUICK = HASHGROVE_REQUIRED=
-RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
+RACE = ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
 	./internal/par/... ./internal/section/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:

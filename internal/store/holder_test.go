@@ -96,6 +96,19 @@ func (x remote) put(ctx context.Context, b *index.Batch, vectors [][]float32, ad
 	write := x.PutMany
 	if add {
 		write = x.AddMany
+	} else if len(list) > 3 { // in columns, either all with vectors or all with codes
+		write = func(ctx context.Context, list []api.NewItem) (int, error) {
+			var c client.Columns
+			for _, it := range list {
+				c.IDs, c.Labels, c.Tags = append(c.IDs, it.ID), append(c.Labels, it.Label), append(c.Tags, it.Tags)
+				if c.Attributes = append(c.Attributes, it.Attributes); it.Vector == nil {
+					c.Codes = append(c.Codes, it.Code)
+				} else {
+					c.Vectors = append(c.Vectors, it.Vector)
+				}
+			}
+			return x.PutColumns(ctx, c)
+		}
 	}
 	n, err := write(ctx, list)
 	if err == nil && n != len(list) {

@@ -182,94 +182,51 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestIndexOfWorker: the worker answers requests of the HTTP API about an index in memory and in a file as the library's
-// index answers.
+// TestIndexOfWorker: vectors that come as an array are those of the items, and what is in a file is saved to another. The
+// state machine of package store writes to an index of the worker and searches it.
 func TestIndexOfWorker(t *testing.T) {
-	ctx, p := context.Background(), start(t)
+	p := start(t)
 	x, labels, _ := clouds(90)
-	own, err := hashgrove.Train(ctx, hashgrove.Rows(listOf(x), labels), quick)
-	if err != nil {
-		t.Fatal(err)
-	}
-	direct, err := hashgrove.NewIndex(ctx, own.Model, hashgrove.Rows(listOf(x), labels))
+	own, err := hashgrove.Train(t.Context(), hashgrove.Rows(listOf(x), labels), quick)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bytesOf, _ := file(own.Model)
 	var m aboutModel
 	p.must(&m, "load", nil, bytesOf)
-	path := filepath.Join(t.TempDir(), "shop.hgi")
-	name := ""
+	name, ids := "shop", make([]int, x.Rows)
+	for i := range ids {
+		ids[i] = i
+	}
 	ask := func(to any, method, path string, body any, vectors ...Array) {
 		t.Helper()
-		params := map[string]any{"method": method, "path": "/v1/collections/" + name + path}
-		var arrays []Array
-		if body != nil {
-			text, err := json.Marshal(body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			params["headers"] = map[string]string{"Content-Type": "application/json"}
-			arrays = []Array{byteArray(text)}
-		}
-		var head struct {
-			Status  int
-			Headers map[string]string
-		}
-		a := p.must(&head, "http", params, append(arrays, vectors...)...)
-		if head.Status != 200 || !strings.HasPrefix(own.Fingerprint(), head.Headers["Hashgrove-Fingerprint"]) {
-			t.Fatalf("%s %s: %+v, %s", method, path, head, a[0].bytes)
-		}
-		if err := json.Unmarshal(a[0].bytes, to); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, params := range []map[string]any{{"model": m.Model}, {"model": m.Model, "path": path}} {
-		name = fmt.Sprint("index-", len(params))
-		params["name"] = name
-		p.must(nil, "index", params)
-		ids := make([]int, x.Rows)
-		for i := range ids {
-			ids[i] = i
-		}
-		ask(new(any), "POST", "/items", map[string]any{"ids": ids, "labels": labels, "mode": "add"}, floatArray(x))
-		request := &api.Request{Options: api.Options{K: new(5), Where: `label != "hats"`}}
-		for i := range x.Rows {
-			request.Queries = append(request.Queries, api.Query{Vector: x.Row(i)})
-		}
-		want, err := direct.Search(ctx, request)
+		text, err := json.Marshal(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got api.Answer
-		ask(&got, "POST", "/search", request)
-		if fmt.Sprint(idsOf(&got)) != fmt.Sprint(idsOf(want)) {
-			t.Errorf("%v instead of %v", idsOf(&got), idsOf(want))
+		params := map[string]any{"method": method, "path": "/v1/collections/" + name + path,
+			"headers": map[string]string{"Content-Type": "application/json"}}
+		var head struct{ Status int }
+		a := p.must(&head, "http", params, append([]Array{byteArray(text)}, vectors...)...)
+		if err := json.Unmarshal(a[0].bytes, to); err != nil || head.Status != 200 {
+			t.Fatalf("%s %s: %+v, %v, %s", method, path, head, err, a[0].bytes)
 		}
-		p.must(nil, "vectors", map[string]any{"name": name, "ids": ids}, floatArray(x))
-		request = &api.Request{Query: api.Query{Vector: x.Row(3)}, Options: api.Options{Rerank: api.Euclidean, K: new(1)}}
-		if ask(&got, "POST", "/search", request); got.Results[0].Hits[0].ID != "3" {
-			t.Errorf("the nearest by its vector is %+v", got.Results[0].Hits)
-		}
-		ask(new(any), "POST", "/delete", map[string]any{"ids": []int{3}})
 	}
+	p.must(nil, "index", map[string]any{"name": name, "model": m.Model, "path": filepath.Join(t.TempDir(), "shop.hgi")})
+	ask(new(any), "POST", "/items", map[string]any{"ids": ids, "labels": labels, "mode": "add"}, floatArray(x))
+	p.must(nil, "vectors", map[string]any{"name": name, "ids": ids}, floatArray(x))
 	copied := filepath.Join(t.TempDir(), "copy.hgi")
-	p.must(nil, "save", map[string]any{"name": name, "path": copied})
-	name = "copy"
-	p.must(nil, "index", map[string]any{"name": name, "path": copied})
-	var about struct{ Items int }
-	if ask(&about, "GET", "", nil); about.Items != 89 {
-		t.Errorf("%+v", about)
-	}
-}
-
-func idsOf(a *api.Answer) (ids []api.ID) {
-	for _, r := range a.Results {
-		for _, h := range r.Hits {
-			ids = append(ids, h.ID)
+	for _, name = range []string{"shop", "copy"} {
+		if name == "copy" {
+			p.must(nil, "save", map[string]any{"name": "shop", "path": copied})
+			p.must(nil, "index", map[string]any{"name": name, "path": copied})
+		}
+		var got api.Answer
+		ask(&got, "POST", "/search", &api.Request{Query: api.Query{ID: "3"}, Options: api.Options{K: new(90)}})
+		if r := got.Results[0]; len(r.Hits) != 90 || r.Hits[0].Distance != 0 || r.Label != labels[3] {
+			t.Errorf("%s: %+v", name, got.Results)
 		}
 	}
-	return ids
 }
 
 // TestClaimedArrays: a head may claim what it likes, and memory is taken for what arrives.
