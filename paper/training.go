@@ -14,7 +14,6 @@ import (
 	"hashgrove"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
 	"hashgrove/internal/par"
@@ -164,11 +163,11 @@ func (runner *Runner) measure(ctx context.Context, t *training, bits int, weight
 		return result{}, nil, err
 	}
 	c := eval.Codes{Weights: m.Info.Weights}
-	if c.Base, err = runner.codes(ctx, m, base); err != nil {
+	if c.Base, err = m.EncodeAll(ctx, base, runner.Threads); err != nil {
 		return result{}, nil, err
 	}
 	began := time.Now()
-	if c.Queries, err = runner.codes(ctx, m, queries); err != nil {
+	if c.Queries, err = m.EncodeAll(ctx, queries, runner.Threads); err != nil {
 		return result{}, nil, err
 	}
 	took, by := time.Since(began).Seconds(), eval.ByHamming
@@ -183,15 +182,6 @@ func (runner *Runner) measure(ctx context.Context, t *training, bits int, weight
 		Test: took, Precision: r.Precision[100], MAPPaper: r.MAP10000, AreaPaper: r.PRArea10000,
 		MAP: r.MAP, Area: r.PRArea, Distinct: r.DistinctCodes, Prior: r.Prior,
 	}, r, nil
-}
-
-// codes encodes rows while reading them.
-func (runner *Runner) codes(ctx context.Context, m *model.Model, d *supervision.Data) (hamming.Codes, error) {
-	all := hamming.NewCodes(d.Rows, m.Encoder.Bits())
-	return all, m.EncodeSource(ctx, d, runner.Threads, func(first int, some hamming.Codes, _ vectors.Chunk) error {
-		copy(all.Data[first*all.Words:], some.Data)
-		return nil
-	})
 }
 
 // readModel reads the model of a finished training.

@@ -39,6 +39,16 @@ func TruthOf(queries, base *supervision.Data) (Truth, error) {
 	return Truth{}, fmt.Errorf("nothing says which answers are right: queries and base need labels or tags, or pairs")
 }
 
+// WithoutItself returns the truth for queries that are also the base: each is left out of its own ranking.
+func (t Truth) WithoutItself() Truth {
+	mark := t.Mark
+	t.Mark = func(q int, marks []uint8) {
+		mark(q, marks)
+		marks[q] = Ignored
+	}
+	return t
+}
+
 // ByClass makes an item relevant to the queries of its class, given class numbers shared by queries and base. Items
 // with a negative (unknown) class are ignored. The slices are kept, not copied.
 func ByClass(query, base []int32) Truth {

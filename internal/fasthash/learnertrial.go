@@ -9,9 +9,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/vectors"
 )
 
 // The learner Auto tries what predicts bits best where trees may not: with few rows of each class or tag. A third of
@@ -199,11 +197,11 @@ func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervi
 	if err != nil {
 		return f, err
 	}
-	ca, err := codesOf(ctx, m, a, t.Threads)
+	ca, err := m.EncodeAll(ctx, a, t.Threads)
 	if err != nil {
 		return f, err
 	}
-	cb, err := codesOf(ctx, m, b, t.Threads)
+	cb, err := m.EncodeAll(ctx, b, t.Threads)
 	if err != nil {
 		return f, err
 	}
@@ -217,11 +215,7 @@ func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervi
 func (f *found) add(
 	ctx context.Context, queries, base *supervision.Data, asked, codes hamming.Codes, threads int,
 ) error {
-	truth, err := eval.TruthOf(queries, base)
-	if err != nil {
-		return err
-	}
-	r, err := eval.Retrieval(ctx, asked, codes, truth, eval.Options{Threads: threads})
+	r, err := columns.Judge(ctx, queries, base, asked, codes, threads)
 	if err != nil {
 		return err
 	}
@@ -229,14 +223,4 @@ func (f *found) add(
 		f.class = append(f.class, queries.Labels.Class...)
 	}
 	return nil
-}
-
-// codesOf returns the codes of all rows.
-func codesOf(ctx context.Context, m *model.Model, d *supervision.Data, threads int) (hamming.Codes, error) {
-	all := hamming.NewCodes(0, m.Encoder.Bits())
-	err := m.EncodeSource(ctx, d, threads, func(_ int, codes hamming.Codes, _ vectors.Chunk) error {
-		all.Data = append(all.Data, codes.Data...)
-		return nil
-	})
-	return all, err
 }

@@ -60,7 +60,7 @@ func TestUnseenTagsAreNotLearnedFrom(t *testing.T) {
 			t.Errorf("%d tags of noise: %q were not learned from", noise, report.Unseen)
 		}
 		fresh := noisyRows(t, 100, 300, noise)
-		codes, err := codesOf(t.Context(), m, fresh, 0)
+		codes, err := m.EncodeAll(t.Context(), fresh, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,9 +69,9 @@ func TestUnseenTagsAreNotLearnedFrom(t *testing.T) {
 			t.Fatalf("without %q, rows are similar from %d shared tags on; error %v", want, only.MinShared, err)
 		}
 		fresh.Supervision = only.Supervision
-		found, err := columns.Found(t.Context(), fresh, fresh, codes, codes, 0)
-		if err != nil || found < 0.5 {
-			t.Errorf("%d tags of noise: rows with the same tag that vectors show are found with MAP %.3f, error %v", noise, found, err)
+		r, err := columns.Judge(t.Context(), fresh, fresh, codes, codes, 0)
+		if err != nil || r.MAP < 0.5 {
+			t.Errorf("%d tags of noise: rows with the same tag that vectors show are found as %+v, error %v", noise, r, err)
 		}
 	}
 }

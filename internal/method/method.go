@@ -105,6 +105,9 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err := d.Trainable(); err != nil && about.Supervised {
 		return nil, fmt.Errorf("after setting the validation part aside: %w", err)
 	}
+	if held != nil && !held.tells(o.Run.Grow) {
+		held = nil
+	}
 	class := o
 	class.Run.Grow = withoutDetail(o.Run.Grow)
 	m, err := New(name, class)
@@ -122,6 +125,11 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	}
 	if err := o.addDetail(ctx, made, d, kept); err != nil {
 		return nil, err
+	}
+	if held != nil {
+		if err := held.encode(ctx, made, o); err != nil {
+			return nil, err
+		}
 	}
 	if err := o.addRanking(ctx, made, d, about.Supervised, held); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (o Options) addRanking(
 		usual = model.ByExpected
 	}
 	m.Ranking = model.NewRanking(usual, usualTau, usualMix, codes, rowWeights(d, codes.Len()))
-	if v == nil || grewFrom(o.Run.Grow, v.held) || v.held.Kind() == "" || v.held.Kind() == supervision.ByPairs {
+	if v == nil {
 		return nil
 	}
 	return v.chooseRanking(ctx, m, o)
@@ -65,17 +65,11 @@ func (o Options) addRanking(
 // learnedCodes returns the class bits of rows that the model has learned from.
 func (o Options) learnedCodes(ctx context.Context, m *model.Model, d *supervision.Data) (hamming.Codes, error) {
 	class := &model.Model{Encoder: model.ClassPart(m.Encoder)}
-	codes, step := hamming.NewCodes(0, class.Encoder.Bits()), max(d.Rows/rankingRows, 1)
 	some := make([]bool, d.Rows)
-	for i := 0; i < d.Rows; i += step {
+	for i := 0; i < d.Rows; i += max(d.Rows/rankingRows, 1) {
 		some[i] = true
 	}
-	err := class.EncodeSource(ctx, vectors.Select(d.Source, some), o.Threads,
-		func(_ int, made hamming.Codes, _ vectors.Chunk) error {
-			codes.Data = append(codes.Data, made.Data...)
-			return nil
-		})
-	return codes, err
+	return class.EncodeAll(ctx, vectors.Select(d.Source, some), o.Threads)
 }
 
 // rowWeights returns how often each of some evenly drawn rows counts among the learned codes, in sixteenths of a row of
@@ -95,26 +89,22 @@ func rowWeights(d *supervision.Data, rows int) []uint32 {
 
 // chooseRanking tries the rankings on the rows held out.
 func (v *validation) chooseRanking(ctx context.Context, m *model.Model, o Options) error {
-	as := m
-	if o.FastHash.Similar.Averaged {
-		as = m.Averaging()
-	}
-	codes, err := as.Encode(ctx, v.new.x, o.Threads)
-	if err != nil {
-		return err
-	}
-	margins, err := as.Margins(ctx, v.new.x, o.Threads)
-	if err != nil {
-		return err
-	}
 	truth, err := eval.TruthOf(v.new.Data, v.new.Data)
 	if err != nil {
 		return err
 	}
-	t := rankingTrial{codes: codes, margins: margins, truth: withoutItself(truth),
-		options: eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads, Detail: m.DetailBits()}}
+	truth = truth.WithoutItself()
+	try := func(r model.Ranking) (_ *eval.Report, err error) {
+		c := v.codes
+		if r.Rank == model.ByExpected {
+			if c.Expected, err = (&model.Model{Encoder: m.Encoder, Ranking: &r}).Expected(ctx, c.Margins); err != nil {
+				return nil, err
+			}
+		}
+		return c.Report(ctx, eval.Ranking(r.Rank), truth, eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads})
+	}
 	chosen := *m.Ranking
-	best, err := t.judge(ctx, m, chosen)
+	best, err := try(chosen)
 	if err != nil || best == nil || best.Judged < rankingLeast {
 		return err
 	}
@@ -124,7 +114,7 @@ func (v *validation) chooseRanking(ctx context.Context, m *model.Model, o Option
 	}
 	usual, most := best.AP, 0.0
 	for _, r := range rankingsToTry(*m.Ranking) {
-		found, err := t.judge(ctx, m, r)
+		found, err := try(r)
 		if err != nil {
 			return err
 		}
@@ -150,27 +140,4 @@ func rankingsToTry(r model.Ranking) []model.Ranking {
 		}
 	}
 	return list
-}
-
-// rankingTrial holds rows that search in each other.
-type rankingTrial struct {
-	codes   hamming.Codes
-	margins vectors.Matrix
-	truth   eval.Truth
-	options eval.Options
-}
-
-// judge measures one ranking of a model.
-func (t *rankingTrial) judge(ctx context.Context, m *model.Model, r model.Ranking) (*eval.Report, error) {
-	if r.Rank == model.ByHamming {
-		return eval.Retrieval(ctx, t.codes, t.codes, t.truth, t.options)
-	}
-	scores := t.margins
-	if r.Rank == model.ByExpected {
-		scores.Data = append([]float32(nil), scores.Data...)
-		if err := (&model.Model{Encoder: m.Encoder, Ranking: &r}).Expect(ctx, scores); err != nil {
-			return nil, err
-		}
-	}
-	return eval.RetrievalMargins(ctx, t.codes, t.codes, scores, t.truth, t.options)
 }

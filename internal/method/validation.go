@@ -18,6 +18,7 @@ const maxJudged = 1000
 type validation struct {
 	held         *supervision.Data // all that were set aside
 	new, learned judged            // evenly drawn
+	codes        eval.Codes        // of the new ones, once there is a model
 }
 
 // judged holds rows to measure a model on. If scores of mirror images are added, a row holds the vector of its picture
@@ -138,76 +139,75 @@ func drawn(m *vectors.Spill, rows int, part []bool, n int) ([]bool, error) {
 	return out, nil
 }
 
-// judge records how well the model finds new and learned items. Held-out rows are the queries, and each is left out of
-// its own ranking. Nothing is recorded if no supervision tells which answers are right, or if the model grew from bits
-// that had learned from these rows.
-func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error {
-	kind := v.held.Kind()
-	if kind == "" || kind == supervision.ByPairs || grewFrom(o.Run.Grow, v.held) {
-		return nil
+// tells reports whether the rows held out say how good a model is: not if no supervision tells which answers are right,
+// nor if the bits that the model grew from may have been learned from them.
+func (v *validation) tells(grown *model.Model) bool {
+	if kind := v.held.Kind(); kind == "" || kind == supervision.ByPairs {
+		return false
 	}
-	as := m
+	if grown == nil {
+		return true
+	}
+	share, rows := grown.Info.Sketch.Share(v.held.Hashes)
+	return rows > 0 && share <= 0.5 // these are copies of other rows
+}
+
+// encode makes the codes of the new rows, as queries and as the base, and the margins if codes are short enough.
+func (v *validation) encode(ctx context.Context, m *model.Model, o Options) (err error) {
+	v.codes = eval.Codes{Detail: m.DetailBits()}
+	if o.FastHash.Similar.Averaged {
+		m = m.Averaging()
+	}
+	if v.codes.Queries, err = m.Encode(ctx, v.new.x, o.Threads); err != nil {
+		return err
+	}
+	v.codes.Base = v.codes.Queries
+	if v.codes.Base.Bits <= hamming.MaxWeightedBits {
+		v.codes.Margins, err = m.Margins(ctx, v.new.x, o.Threads)
+	}
+	return err
+}
+
+// judge records how well the model finds new and learned items. Held-out rows are the queries, and each is left out of
+// its own ranking.
+func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error {
+	c, as := v.codes, m
 	if o.FastHash.Similar.Averaged {
 		as = m.Averaging()
-	}
-	queries, err := as.Encode(ctx, v.new.x, o.Threads)
-	if err != nil {
-		return err
 	}
 	learned, err := as.Encode(ctx, v.learned.x, o.Threads)
 	if err != nil {
 		return err
 	}
-	asked := asked{queries: queries, options: eval.Options{Threads: o.Threads, Detail: m.DetailBits()}}
-	if queries.Bits <= hamming.MaxWeightedBits {
-		if asked.margins, err = as.Margins(ctx, v.new.x, o.Threads); err != nil {
+	if c.Expected = c.Margins; m.Ranking != nil {
+		if c.Expected, err = m.Expected(ctx, c.Margins); err != nil {
 			return err
 		}
-		if asked.expected = asked.margins; m.Ranking != nil {
-			if asked.expected, err = m.Expected(ctx, asked.margins); err != nil {
-				return err
-			}
-		}
 	}
-	one, err := v.figures(ctx, v.new.Data, queries, asked)
+	one, err := v.figures(ctx, v.new.Data, c, o)
 	if err != nil {
 		return err
 	}
-	other, err := v.figures(ctx, v.learned.Data, learned, asked)
+	c.Base = learned
+	other, err := v.figures(ctx, v.learned.Data, c, o)
 	if err == nil && one != nil && other != nil {
 		m.Info.NewItems, m.Info.LearnedItems = one, other
 	}
 	return err
 }
 
-// asked holds the queries' codes and, if those are short enough, their margins and expected codes.
-type asked struct {
-	queries           hamming.Codes
-	margins, expected vectors.Matrix
-	options           eval.Options
-}
-
-// grewFrom reports whether the bits that a model grew from may have been learned from the rows.
-func grewFrom(grown *model.Model, d *supervision.Data) bool {
-	if grown == nil {
-		return false
-	}
-	share, rows := grown.Info.Sketch.Share(d.Hashes)
-	return rows == 0 || share > 0.5 // less are copies of other rows
-}
-
-// figures measures one base with the new items as queries, by Hamming distance and by margins.
-func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamming.Codes, a asked) (
-	*model.Figures, error,
-) {
+// figures measures one base with the new items as queries, by all rankings.
+func (v *validation) figures(
+	ctx context.Context, d *supervision.Data, c eval.Codes, o Options,
+) (*model.Figures, error) {
 	truth, err := eval.TruthOf(v.new.Data, d)
 	if err != nil {
 		return nil, err
 	}
 	if d == v.new.Data {
-		truth = withoutItself(truth)
+		truth = truth.WithoutItself()
 	}
-	r, err := eval.Retrieval(ctx, a.queries, base, truth, a.options)
+	r, err := c.Report(ctx, eval.ByHamming, truth, eval.Options{Threads: o.Threads})
 	if err != nil {
 		return nil, fmt.Errorf("judging the rows held out: %w", err)
 	}
@@ -219,28 +219,17 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1), DistinctCodes: r.DistinctCodes,
 		Chance: min(r.Prior, 1),
 	}
-	if a.margins.Rows == 0 {
-		return f, nil
-	}
-	for to, scores := range map[*model.MarginFigures]vectors.Matrix{&f.Margins: a.margins, &f.Expected: a.expected} {
-		r, err = eval.RetrievalMargins(ctx, a.queries, base, scores, truth, a.options)
+	for by, to := range map[eval.Ranking]*model.MarginFigures{eval.ByMargins: &f.Margins, eval.ByExpected: &f.Expected} {
+		r, err := c.Report(ctx, by, truth, eval.Options{Threads: o.Threads})
 		if err != nil {
-			return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
+			return nil, fmt.Errorf("judging the rows held out by %s: %w", by, err)
 		}
-		*to = model.MarginFigures{
-			MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
-			Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
+		if r != nil {
+			*to = model.MarginFigures{
+				MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
+				Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
+			}
 		}
 	}
 	return f, nil
-}
-
-// withoutItself returns the truth for queries that are also the base.
-func withoutItself(t eval.Truth) eval.Truth {
-	mark := t.Mark
-	t.Mark = func(q int, marks []uint8) {
-		mark(q, marks)
-		marks[q] = eval.Ignored
-	}
-	return t
 }

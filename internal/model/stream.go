@@ -56,6 +56,15 @@ func (m *Model) EncodeSource(ctx context.Context, src vectors.Source, threads in
 	return nil
 }
 
+// EncodeAll returns the codes of all rows of a source.
+func (m *Model) EncodeAll(ctx context.Context, src vectors.Source, threads int) (hamming.Codes, error) {
+	all := hamming.NewCodes(0, m.Encoder.Bits())
+	return all, m.EncodeSource(ctx, src, threads, func(_ int, codes hamming.Codes, _ vectors.Chunk) error {
+		all.Data = append(all.Data, codes.Data...)
+		return nil
+	})
+}
+
 // EncodeLive is EncodeSource for rows that arrive little by little, as from a pipe: every chunk is encoded and passed
 // on before the next one is read.
 func (m *Model) EncodeLive(ctx context.Context, src vectors.Source, threads int,

@@ -5,10 +5,8 @@ import (
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/vectors"
 )
 
 type scoreParams struct {
@@ -41,35 +39,26 @@ func (c *call) score(p *scoreParams) (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	of := truth.Mark
-	truth.Mark = func(q int, mark []uint8) {
-		of(q, mark)
-		mark[q] = eval.Ignored
-	}
-	codes, err := m.Encode(c.ctx, t.X, threads)
-	if err != nil {
+	made := eval.Codes{Detail: m.DetailBits()}
+	if made.Queries, err = m.Encode(c.ctx, t.X, threads); err != nil {
 		return nil, nil, err
 	}
-	r, err := retrieval(c, m, t.X, codes, truth, eval.Options{Threads: threads, Detail: m.DetailBits()})
+	made.Base = made.Queries
+	rank := eval.Ranking(m.Rank())
+	if made.Base.Bits > hamming.MaxWeightedBits {
+		rank = eval.ByHamming
+	}
+	if rank != eval.ByHamming {
+		if made.Margins, err = m.Margins(c.ctx, t.X, threads); err != nil {
+			return nil, nil, err
+		}
+		if made.Expected, err = m.Expected(c.ctx, made.Margins); err != nil {
+			return nil, nil, err
+		}
+	}
+	r, err := made.Report(c.ctx, rank, truth.WithoutItself(), eval.Options{Threads: threads})
 	if err != nil {
 		return nil, nil, err
 	}
 	return map[string]any{"map": min(r.MAP, 1), "precision": min(r.ReachablePrecision, 1), "judged": r.Judged}, nil, nil
-}
-
-// retrieval evaluates codes by the ranking that the model chose.
-func retrieval(
-	c *call, m *model.Model, x vectors.Matrix, codes hamming.Codes, truth eval.Truth, o eval.Options,
-) (*eval.Report, error) {
-	if m.Rank() == model.ByHamming || codes.Bits > hamming.MaxWeightedBits {
-		return eval.Retrieval(c.ctx, codes, codes, truth, o)
-	}
-	margins, err := m.Margins(c.ctx, x, o.Threads)
-	if err == nil && m.Rank() == model.ByExpected {
-		err = m.Expect(c.ctx, margins)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return eval.RetrievalMargins(c.ctx, codes, codes, margins, truth, o)
 }

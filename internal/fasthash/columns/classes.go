@@ -134,11 +134,15 @@ func (o Options) judge(ctx context.Context, d *supervision.Data, values vectors.
 				items++
 			}
 		}
-		found, err := Found(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base), o.Threads)
+		r, err := Judge(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base), o.Threads)
 		if err != nil {
 			return 0, err
 		}
-		sum += found
+		if d.Labels != nil {
+			sum += r.MacroMAP // in which rare classes count as much as frequent ones
+		} else {
+			sum += r.MAP
+		}
 	}
 	return sum / Parts, nil
 }
@@ -174,25 +178,17 @@ func kept(codes hamming.Codes, part []bool) hamming.Codes {
 	return out
 }
 
-// Found returns the MAP of codes: the mean over classes, in which rare ones count as much as frequent ones. Without
-// classes it is the mean over queries.
-func Found(
+// Judge judges codes by what queries find.
+func Judge(
 	ctx context.Context, queries, base *supervision.Data, asked, codes hamming.Codes, threads int,
-) (float64, error) {
+) (*eval.Report, error) {
 	truth, err := eval.TruthOf(queries, base)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	o := eval.Options{Threads: threads}
 	if queries.Labels != nil {
 		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
 	}
-	r, err := eval.Retrieval(ctx, asked, codes, truth, o)
-	if err != nil {
-		return 0, err
-	}
-	if queries.Labels == nil {
-		return r.MAP, nil
-	}
-	return r.MacroMAP, nil
+	return eval.Retrieval(ctx, asked, codes, truth, o)
 }
