@@ -18,8 +18,8 @@ import (
 )
 
 // Data holds rows to learn from, or items to put into an index. Make it with Rows, Tagged, Paired, Vectors, Images,
-// Codes, OpenData, OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by Err
-// and by the function that uses the data.
+// Codes, OpenData, OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by
+// Err and by the function that uses the data.
 type Data struct {
 	spec       dataset.Spec   // the files, if the rows are in files
 	codeFiles  bool           // those are files of codes

@@ -133,7 +133,8 @@ func (d *Duplicates) AllGroups() iter.Seq[[]api.ID] {
 	}
 }
 
-// Write writes the pairs (a, b, distance) or the groups (group, counted from 0, and id) as a table: csv, jsonl or parquet.
+// Write writes the pairs (a, b, distance) or the groups (group, counted from 0, and id) as a table: csv, jsonl or
+// parquet.
 func (d *Duplicates) Write(ctx context.Context, w io.Writer, form string) error {
 	names, numbers := []string{"a", "b", "distance"}, d.pairs != nil && d.pairs.IntegerIDs()
 	if d.groups != nil {

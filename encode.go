@@ -23,8 +23,8 @@ type EncodeOptions struct {
 // parquetForm is what the formats of package hamming lack.
 const parquetForm hamming.Format = "parquet"
 
-// CodeForms returns the forms in which codes are written: hgc is a code file, with ids and the fingerprint of the model;
-// npy and raw hold packed bytes; hex, csv and jsonl have a line for each code; parquet has columns.
+// CodeForms returns the forms in which codes are written: hgc is a code file, with ids and the fingerprint of the
+// model; npy and raw hold packed bytes; hex, csv and jsonl have a line for each code; parquet has columns.
 func CodeForms() []string {
 	return []string{"hgc", "npy", "raw", "hex", "csv", "jsonl", string(parquetForm)}
 }

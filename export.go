@@ -39,8 +39,8 @@ func (e *Export) Write(w io.Writer) error { return e.write(w) }
 // WriteFile is like Write, all or nothing.
 func (e *Export) WriteFile(path string) error { return section.WriteFile(path, e.write) }
 
-// NewExport reads a model, or the codes of a code file or an index, for another program: a model becomes a graph of ONNX
-// from float vectors to packed codes and margins, and codes become an IndexBinaryFlat of FAISS or, with ids, an
+// NewExport reads a model, or the codes of a code file or an index, for another program: a model becomes a graph of
+// ONNX from float vectors to packed codes and margins, and codes become an IndexBinaryFlat of FAISS or, with ids, an
 // IndexBinaryIDMap, which allows only integers. Bits of detail weigh less than others, which FAISS does not know: a
 // Prefix leaves them out.
 func NewExport(ctx context.Context, path string, o ExportOptions) (*Export, error) {

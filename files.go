@@ -43,8 +43,8 @@ type Files struct {
 
 // OpenData reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, fvecs, bvecs, IDX or CIFAR, plain or
 // compressed; or pictures in a tar or in a folder with a sub-folder per class. The path may be a pattern such as
-// "part-*.npy". Files of codes, as Model.WriteCodesFile and FAISS write them, can only be put into an index and searched
-// for.
+// "part-*.npy". Files of codes, as Model.WriteCodesFile and FAISS write them, can only be put into an index and
+// searched for.
 func OpenData(path string, c Columns) (*Data, error) {
 	return OpenFiles(Files{Paths: []string{path}}, c)
 }

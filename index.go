@@ -141,8 +141,8 @@ func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why,
 	return x.Explain(ctx, q, id)
 }
 
-// ReadVectors lets searches rerank and explain by the items' vectors in files, by id, or by row without ids: each request
-// reads them once and keeps those of its hits. Call it before several goroutines use the index.
+// ReadVectors lets searches rerank and explain by the items' vectors in files, by id, or by row without ids: each
+// request reads them once and keeps those of its hits. Call it before several goroutines use the index.
 func (ix *Index) ReadVectors(d *Data) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -341,7 +341,8 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 		undo()
 	}
 	if message.Is(err, "duplicate-id") && !r.named {
-		err = message.New("numbers-taken", "%w; the rows have no ids, so they are identified by their numbers: give them ids", err)
+		err = message.New("numbers-taken", "%w; the rows have no ids, so they are identified by their numbers: give them ids",
+			err)
 	}
 	return search.Coded(d.in(err))
 }

@@ -19,8 +19,8 @@ import (
 	"hashgrove/internal/store"
 )
 
-// ItemForms returns the forms in which items are written: jsonl has an object on each line with id, code, label, tags and
-// an object of attributes; csv and parquet have columns for them; hgc is a code file.
+// ItemForms returns the forms in which items are written: jsonl has an object on each line with id, code, label, tags
+// and an object of attributes; csv and parquet have columns for them; hgc is a code file.
 func ItemForms() []string { return []string{"jsonl", "csv", "parquet", "hgc"} }
 
 // WriteItems writes the items that match a filter, or all items for "", in order of id and in one of ItemForms, and

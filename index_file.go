@@ -134,8 +134,8 @@ func (ix *Index) selection(ctx context.Context, where string, f index.Filter, qu
 	return s, err
 }
 
-// Save writes the items and the model to a new index file, all or nothing; the index itself goes on as it was. A file is
-// copied as it is now, and the copy is checked: it is a backup.
+// Save writes the items and the model to a new index file, all or nothing; the index itself goes on as it was. A file
+// is copied as it is now, and the copy is checked: it is a backup.
 func (ix *Index) Save(ctx context.Context, path string) error {
 	if ix.file == nil || ix.closed.Load() || ix.o.ReadOnly && !ix.o.OnDisk {
 		return search.Coded(store.Save(ctx, path, ix.items.Snapshot(), ix.model))
@@ -150,9 +150,9 @@ func RestoreIndex(ctx context.Context, backup, path string) error {
 	return search.Coded(err)
 }
 
-// Migrate encodes the items of an index file again with another model, from their vectors or pictures, matched by id, or
-// by row without ids. Every item needs its vector; others are ignored. Labels, tags and attributes stay. The new file
-// replaces the old one in one step: after an error it is as it was.
+// Migrate encodes the items of an index file again with another model, from their vectors or pictures, matched by id,
+// or by row without ids. Every item needs its vector; others are ignored. Labels, tags and attributes stay. The new
+// file replaces the old one in one step: after an error it is as it was.
 func (o IndexOptions) Migrate(ctx context.Context, path string, m *Model, d *Data) error {
 	if m == nil {
 		return api.Errorf(api.ErrNoModel, "there is no model to encode the items with")

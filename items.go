@@ -229,8 +229,8 @@ func (r *itemReader) newItems(ctx context.Context, d *Data) (*index.Batch, error
 	return b, err
 }
 
-// fitModel gives codes without a fingerprint that of the model, and removes the zero bits with which FAISS pads codes to
-// whole bytes.
+// fitModel gives codes without a fingerprint that of the model, and removes the zero bits with which FAISS pads codes
+// to whole bytes.
 func fitModel(b *index.Batch, m *model.Model, name string) error {
 	bits := m.Encoder.Bits()
 	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
@@ -267,7 +267,8 @@ func (d *Data) attributeTable(set *dataset.Set) (*dataset.Attributes, error) {
 	case set == nil:
 		return nil, errors.New("these rows are in no table with attributes: name a file of attributes")
 	case set.Once():
-		return nil, message.New("read-once", "a pipe can be read only once: name a file of attributes, or save the data to a file")
+		return nil, message.New("read-once",
+			"a pipe can be read only once: name a file of attributes, or save the data to a file")
 	}
 	return set.Attributes(c.Attributes)
 }

@@ -36,8 +36,8 @@ type QueryOptions struct {
 // errEnough ends the reading of queries.
 var errEnough = errors.New("enough")
 
-// Requests yields requests to search with the rows of data, in order, for any api.Searcher; they lack only Options. Codes
-// from a file name the model that made them as the Fingerprint, if the file does.
+// Requests yields requests to search with the rows of data, in order, for any api.Searcher; they lack only Options.
+// Codes from a file name the model that made them as the Fingerprint, if the file does.
 func (d *Data) Requests(ctx context.Context, o QueryOptions) iter.Seq2[*api.Request, error] {
 	return func(yield func(*api.Request, error) bool) {
 		err := d.eachRequest(ctx, &o, func(list []api.Query, made hamming.Fingerprint) error {

@@ -106,7 +106,8 @@ func treesOf(t boost.Options) TreeOptions {
 	}
 }
 
-// Figures measure how well queries find some items by Hamming distance. All but Rows and DistinctCodes are between 0 and 1.
+// Figures measure how well queries find some items by Hamming distance. All but Rows and DistinctCodes are between 0
+// and 1.
 type Figures struct {
 	Rows          int     `json:"rows"`           // of the items
 	MAP           float64 `json:"map"`            // mean average precision, expected over the orders of ties

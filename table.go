@@ -190,9 +190,9 @@ type Refusal struct {
 	Reason string `json:"reason"` // in a sentence
 }
 
-// Push writes items in batches, in their order: it creates the table, or checks that the codes belong in it, and replaces
-// items by id. A batch that fails because the database cannot be reached is sent again. If items are refused, the others
-// are written and the error names the first. The report counts what was written before an error, too.
+// Push writes items in batches, in their order: it creates the table, or checks that the codes belong in it, and
+// replaces items by id. A batch that fails because the database cannot be reached is sent again. If items are refused,
+// the others are written and the error names the first. The report counts what was written before an error, too.
 func (t *Table) Push(ctx context.Context, items *Items, o PushOptions) (Pushed, error) {
 	p, err := t.in.Push(ctx, items.source, o)
 	if err == nil {

@@ -320,11 +320,14 @@ func (r *run) doubtCodes(m *model.Model, f *model.Figures) {
 		r.addNote(Note{"one-code", fmt.Sprintf("all %d rows held out have the same code, so searches find every item alike: "+
 			"the vectors may not show what makes rows similar, or there are too few rows to learn it", f.Rows), true})
 	case most < f.Chance+float64(nearChance*(1-f.Chance)):
-		r.addNote(Note{"near-chance", fmt.Sprintf("the codes find rows held out with MAP %.3f, and random ones would with %.3f: "+
-			"the vectors may not show what makes rows similar, or there are too few rows to learn it", most, f.Chance), true})
+		r.addNote(Note{"near-chance",
+			fmt.Sprintf("the codes find rows held out with MAP %.3f, and random ones would with %.3f: "+
+				"the vectors may not show what makes rows similar, or there are too few rows to learn it", most, f.Chance), true})
 	case 2*f.DistinctCodes < len(m.Info.Classes) && f.DistinctCodes < f.Rows/2:
-		r.addNote(Note{"few-codes", fmt.Sprintf("the %d rows held out have only %s, for %d classes: more bits or more rows of "+
-			"each class may tell them apart", f.Rows, message.Count(f.DistinctCodes, "code", "codes"), len(m.Info.Classes)), true})
+		r.addNote(Note{"few-codes",
+			fmt.Sprintf("the %d rows held out have only %s, for %d classes: more bits or more rows of "+
+				"each class may tell them apart", f.Rows, message.Count(f.DistinctCodes, "code", "codes"), len(m.Info.Classes)),
+			true})
 	}
 }
 

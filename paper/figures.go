@@ -207,8 +207,8 @@ func recallFigure(name string, c collection, drawn []namedCurve) figure {
 	}, drawn, curve.byRecall)
 }
 
-// cifar10Unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows
-// curves without numbers. GIST is included, because others have published numbers for it.
+// cifar10Unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper
+// shows curves without numbers. GIST is included, because others have published numbers for it.
 func cifar10Unsupervised() Experiment {
 	c := cifar10
 	methods := []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"}

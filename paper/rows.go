@@ -35,7 +35,8 @@ func paperTrees(bits int) hashgrove.Options {
 	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper}
 }
 func trees(bits, rounds, depth int) hashgrove.Options {
-	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: rounds, Depth: depth}}
+	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: rounds,
+		Depth: depth}}
 }
 
 // fewRows and manyRows return our settings for few training pictures and for all of them with their mirror images. They

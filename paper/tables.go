@@ -137,7 +137,8 @@ func pcaTable(c collection) Experiment {
 		methodRow(words.pca(500), 0, "splh", hashgrove.Options{Other: hashgrove.OtherOptions{Rows: 10_000}}, paper[1]),
 		methodRow(words.pca(500), 0, "sth", hashgrove.Options{}, paper[2]),
 		// For each bit, KSH reads a matrix of all its rows and anchors a thousand times.
-		methodRow(words.pca(500), 0, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 3000, Rows: 5_000}}, paper[0]),
+		methodRow(words.pca(500), 0, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 3000, Rows: 5_000}},
+			paper[0]),
 		fastHashRow(words, 0, paperTrees(64), "FastHash", paper[4]),
 		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}
@@ -148,7 +149,8 @@ pairs of 10,000. KSH uses the components of all rows and learns from 5,000. Our 
 		"methods after principal component analysis (Table 4)", note, rows)
 }
 
-// cifar10Bits is Table 5 (tab:long_bits): more dimensions and more bits. Its first row, 64 bits, is in cifar10-features.
+// cifar10Bits is Table 5 (tab:long_bits): more dimensions and more bits. Its first row, 64 bits, is in
+// cifar10-features.
 func cifar10Bits() Experiment {
 	paper := reported("bits", "cifar10")
 	deep := trees(256, 200, 6)

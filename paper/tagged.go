@@ -64,7 +64,8 @@ func readTags(dir string) (parts map[string]map[string][]string, err error) {
 	case err != nil:
 		return nil, err
 	case len(labels) != len(ids) || len(part) != len(ids):
-		return nil, message.New("wrong-count", "%s: %d lines in labels.txt and %d in split.txt for the %d pictures of ids.txt",
+		return nil, message.New("wrong-count",
+			"%s: %d lines in labels.txt and %d in split.txt for the %d pictures of ids.txt",
 			dir, len(labels), len(part), len(ids))
 	}
 	parts = map[string]map[string][]string{"train": {}, "test": {}}

@@ -233,7 +233,8 @@ func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows i
 
 // train trains a method on all rows, since other data measure the model. It returns the seconds it took, including
 // quantisation but not feature extraction.
-func (runner *Runner) train(ctx context.Context, src vectors.Source, o hashgrove.Options) (*model.Model, float64, error) {
+func (runner *Runner) train(ctx context.Context, src vectors.Source, o hashgrove.Options) (*model.Model, float64,
+	error) {
 	began := time.Now()
 	o.Threads, o.Validation = runner.Threads, -1
 	o.Progress = func(p hashgrove.Progress) {

@@ -145,7 +145,8 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		// Pictures and links of other sites have no origin; they could start searches and maps.
-		if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && (changes(r) || neededAccess(r) != none) {
+		site := r.Header.Get("Sec-Fetch-Site")
+		if (site == "cross-site" || site == "same-site") && (changes(r) || neededAccess(r) != none) {
 			return problem(http.StatusForbidden, "another web site sent this request")
 		}
 		return nil

@@ -115,7 +115,8 @@ func failureOf(r *http.Request, err error) *failure {
 			text: "a file of the collection cannot be read: see the service's log"}
 	}
 	// The error of a file or a bug may name a path of this machine, which is nothing for clients.
-	return &failure{status: http.StatusInternalServerError, text: "internal error: see the service's log", log: err.Error()}
+	return &failure{status: http.StatusInternalServerError, text: "internal error: see the service's log",
+		log: err.Error()}
 }
 
 // writeJSON sends v as JSON.
@@ -123,7 +124,8 @@ func writeJSON(a *answer, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil { // a NaN or infinity
 		status = http.StatusInternalServerError
-		b, _ = json.Marshal(errorAnswer{errorText{status, api.CodeOf(status), "the answer cannot be written: " + err.Error(), a.id}})
+		b, _ = json.Marshal(errorAnswer{errorText{status, api.CodeOf(status), "the answer cannot be written: " + err.Error(),
+			a.id}})
 	}
 	a.body(status, kindJSON, append(b, '\n'))
 }

@@ -45,7 +45,8 @@ func openMemory(m *model.Model, bits int) *opened {
 
 func (m memory) Info() store.Info {
 	x := m.Snapshot()
-	return store.Info{Items: x.Len(), Bits: x.Bits(), Fingerprint: x.Fingerprint(), HasModel: m.model != nil, Memory: x.Memory()}
+	return store.Info{Items: x.Len(), Bits: x.Bits(), Fingerprint: x.Fingerprint(), HasModel: m.model != nil,
+		Memory: x.Memory()}
 }
 
 func (m memory) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {

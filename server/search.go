@@ -32,7 +32,7 @@ func (s *Server) searchByAddress(a *answer, r *http.Request, c *collection) (any
 	}
 	request := &api.Request{Query: api.Query{ID: api.ID(p.Get("id")), Code: p.Get("code")}, Options: o}
 	if request.ID == "" && request.Code == "" {
-		return nil, bad("search for an item or a code: /search?id=ID or /search?code=HEX; vectors and pictures are sent with POST")
+		return nil, bad("search for an item or a code: /search?id=ID or /search?code=HEX; POST sends vectors and pictures")
 	}
 	return s.answerSearch(r, c, request)
 }

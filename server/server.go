@@ -260,11 +260,12 @@ func (s *Server) within(h collectionHandler) handler {
 
 // expects refuses a request that names another model, in its header or in its address.
 func expects(r *http.Request, f hamming.Fingerprint) error {
-	return cmp.Or(search.Accept(f, r.Header.Get("Hashgrove-Fingerprint")), search.Accept(f, r.URL.Query().Get("fingerprint")))
+	return cmp.Or(search.Accept(f, r.Header.Get("Hashgrove-Fingerprint")), search.Accept(f,
+		r.URL.Query().Get("fingerprint")))
 }
 
-// Route is a kind of request that another package answers, under the service's tokens, limits, checks and logs. Of a POST
-// a good answer has status 202.
+// Route is a kind of request that another package answers, under the service's tokens, limits, checks and logs. Of a
+// POST a good answer has status 202.
 type Route struct {
 	Pattern    string // such as "GET /v1/try/{job}"
 	Parameters string // that its address may have, separated by spaces

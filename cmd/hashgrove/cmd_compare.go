@@ -110,8 +110,9 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the paper's settings")
 	f.IntVar(&t.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
 	f.IntVar(&t.Trees.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
-	f.StringVar(&t.FastHash.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
-		"shares, or classes to give all classes equal weight (default: as train)")
+	f.StringVar(&t.FastHash.Balance, "balance", "",
+		"weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
+			"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
 	bindSettings(f, t, "hold_out", "mirror_average", "restart")
 	f.IntVar(&o.Unseen, "unseen", 0,

@@ -29,12 +29,12 @@ func (a *app) duplicates() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "duplicates INDEX --radius BITS",
 		Short: "Find all pairs of items whose codes differ in a few bits",
-		Long: `Find all pairs of items whose codes differ in at most --radius bits, exactly, or with --groups the groups that such
-pairs connect: an item of a group is within the radius of another one, but perhaps not of all. The index may hold codes
+		Long: `Find all pairs of items whose codes differ in at most --radius bits, exactly, or with --groups the groups
+that such pairs connect: an item of a group is within the radius of another one, but perhaps not of all. The index may hold codes
 of a model or codes from elsewhere, such as perceptual hashes; bits of detail do not count.
 
-Pairs have columns a, b and distance, and are in order of their ids; groups have columns group, counted from 0, and id. The
-first ones are shown, and -o writes all. The pairs are counted before any is made, and more than --most are refused:
+Pairs have columns a, b and distance, and are in order of their ids; groups have columns group, counted from 0, and id.
+The first ones are shown, and -o writes all. The pairs are counted before any is made, and more than --most are refused:
 groups need little memory, however many pairs there are.`,
 		Example: `  hashgrove duplicates items.hgi --radius 2
   hashgrove duplicates items.hgi --radius 2 -o pairs.csv

@@ -60,8 +60,9 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 	f.StringArrayVar(&c.basePaths, "base", nil, "`DATA` to search in; may be repeated")
 	f.StringArrayVar(&c.queryPaths, "queries", nil, "`DATA` to search with; may be repeated")
 	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of leading bits of each code; 0 means all")
-	f.StringVar(&c.options.Rank, "rank", api.Auto, "`DISTANCE` of the first column: hamming, margins, expected, auto, the choice "+
-		"of the model, or weighted if the model has weights for its bits")
+	f.StringVar(&c.options.Rank, "rank", api.Auto,
+		"`DISTANCE` of the first column: hamming, margins, expected, auto, the choice "+
+			"of the model, or weighted if the model has weights for its bits")
 	f.StringVar(&c.options.Neighbours, "neighbours", "",
 		"`DISTANCE` for the nearest vectors that codes should find: euclidean, cosine, or none to measure no nearness")
 	showDefault(f, "neighbours", "euclidean")

@@ -25,7 +25,8 @@ wait for others.`,
 		Args: cli.UnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cli.AddVerbs(cmd, "Verbs", a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexList(), a.indexExport(),
+	cli.AddVerbs(cmd, "Verbs", a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexList(),
+		a.indexExport(),
 		a.indexCompact(), a.backup(), a.restore(), a.migrate())
 	a.bindWait(cmd.PersistentFlags())
 	return cmd

@@ -287,8 +287,9 @@ func (c *searchCommand) searchAll(ctx context.Context, t *target) error {
 		found, err := t.Search(ctx, r)
 		switch {
 		case errors.Is(err, api.ErrNoModel):
-			return cli.Errorf("needs-model", "%s: %w; search it with codes, --codes, --id or --code and not with %s, or build it "+
-				"with --model", c.path, err, strings.Join(c.args, " "))
+			return cli.Errorf("needs-model",
+				"%s: %w; search it with codes, --codes, --id or --code and not with %s, or build it "+
+					"with --model", c.path, err, strings.Join(c.args, " "))
 		case errors.Is(err, api.ErrOtherModel) && len(c.args) > 0:
 			return fmt.Errorf("%s: %w", strings.Join(c.args, " "), err)
 		case err != nil:

@@ -108,9 +108,10 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
 	f.StringVar(&o.FastHash.Loss, "loss", "", "pair `LOSS`: ksh or hinge")
-	f.StringVar(&o.FastHash.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
-		"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
-		"learner scores, for up to 1,000 rows of unequal classes, or if held-out rows say so; else 1:1)")
+	f.StringVar(&o.FastHash.Balance, "balance", "",
+		"weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
+			"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
+			"learner scores, for up to 1,000 rows of unequal classes, or if held-out rows say so; else 1:1)")
 	showDefault(f, "loss", d.FastHash.Loss)
 	f.IntVar(&o.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
 	f.IntVar(&o.Trees.Depth, "depth", 0, "`DEPTH` of the trees, 1 to 8 (default: by --effort)")
@@ -121,8 +122,9 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 
 // bindDevice adds the flag for where trees are grown.
 func bindDevice(f *pflag.FlagSet, device *string) {
-	f.StringVar(device, "device", hashgrove.Defaults().Device, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and "+
-		"much to do; the model is the same, byte for byte")
+	f.StringVar(device, "device", hashgrove.Defaults().Device,
+		"`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and "+
+			"much to do; the model is the same, byte for byte")
 }
 
 // showDefault shows in the help the default that the library chooses if a flag is not given.

@@ -28,7 +28,8 @@ func main() {
 		shades = append(shades, []float32{v, 20, 20}, []float32{20, v, 20}, []float32{20, 20, v}, []float32{v, v, 20})
 		names = append(names, "red", "green", "blue", "yellow")
 	}
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(shades, names), hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 10}})
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(shades, names), hashgrove.Options{Bits: 16,
+		Trees: hashgrove.TreeOptions{Rounds: 10}})
 	check(err)
 
 	ix, err := hashgrove.CreateIndex(ctx, path, m.Model, hashgrove.Rows(shades, names))

@@ -19,7 +19,8 @@ func main() {
 	items, itemLabels := clouds(2, 400) // new items, which training never sees
 	queries, wanted := clouds(3, 100)
 
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(learned, labels), hashgrove.Options{Bits: 32, Trees: hashgrove.TreeOptions{Rounds: 20}})
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(learned, labels), hashgrove.Options{Bits: 32,
+		Trees: hashgrove.TreeOptions{Rounds: 20}})
 	check(err)
 	for _, bits := range []int{4, 8, 16, 32} {
 		short, err := m.Shorter(bits)

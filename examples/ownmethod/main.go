@@ -1,5 +1,5 @@
-// Ownmethod plugs in its own method: one bit for each class, which is 1 for rows nearer to its mean than to that of all. The
-// model is saved, encodes and searches like any other.
+// Ownmethod plugs in its own method: one bit for each class, which is 1 for rows nearer to its mean than to that of
+// all. The model is saved, encodes and searches like any other.
 package main
 
 import (

@@ -19,7 +19,8 @@ func main() {
 	ctx := context.Background()
 	pictures, labels := patterns(1, 90)
 	options := hashgrove.Options{
-		Bits: 16, Pictures: hashgrove.PictureOptions{Size: 32, Features: "gist320", Mirror: true}, Trees: hashgrove.TreeOptions{Rounds: 20},
+		Bits: 16, Pictures: hashgrove.PictureOptions{Size: 32, Features: "gist320", Mirror: true},
+		Trees: hashgrove.TreeOptions{Rounds: 20},
 	}
 	m, err := hashgrove.Train(ctx, hashgrove.Images(pictures, labels), options)
 	check(err)

@@ -18,7 +18,8 @@ func main() {
 	ctx := context.Background()
 	vectors, labels := products(1, 400)
 
-	made, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 20}})
+	made, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16,
+		Trees: hashgrove.TreeOptions{Rounds: 20}})
 	check(err)
 	path := filepath.Join(os.TempDir(), "products.hgm")
 	check(made.Save(path))

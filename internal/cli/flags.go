@@ -59,7 +59,8 @@ func CountTrue(conditions ...bool) int {
 // FlagError rewords an error about a flag for the user.
 func FlagError(err error, flags *pflag.FlagSet) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		return Usage("no-such-flag", "there is no flag --%s%s", e.GetSpecifiedName(), similarFlag(e.GetSpecifiedName(), flags))
+		return Usage("no-such-flag", "there is no flag --%s%s", e.GetSpecifiedName(), similarFlag(e.GetSpecifiedName(),
+			flags))
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		code := "bad-flag-value"

@@ -70,7 +70,8 @@ func UnknownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	where, advice := "there is no verb", fmt.Sprintf("; %q lists the verbs", strings.TrimSpace("hashgrove help "+Verb(cmd)))
+	where, advice := "there is no verb", fmt.Sprintf("; %q lists the verbs",
+		strings.TrimSpace("hashgrove help "+Verb(cmd)))
 	if cmd.HasParent() {
 		where = Verb(cmd) + " has no verb"
 	}

@@ -43,9 +43,10 @@ type rule struct {
 
 // verdicts say what to do. Only the first that applies speaks.
 var verdicts = []rule{
-	{"nothing", func(f *facts) bool { return f.best == nil || !f.by.Unlabelled && unanswered(f.best) }, func(*facts) string {
-		return "Nothing can be advised: no method left codes by which a query finds a similar item."
-	}, nil},
+	{"nothing", func(f *facts) bool { return f.best == nil || !f.by.Unlabelled && unanswered(f.best) },
+		func(*facts) string {
+			return "Nothing can be advised: no method left codes by which a query finds a similar item."
+		}, nil},
 	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
 		return fmt.Sprintf("Do not hash: the best codes, %s, have %s %.3f, and random codes have %.3f. These vectors do not "+
 			"tell which rows are similar.", rowName(f.choice), f.by, f.by.Of(f.choice), f.by.Of(f.random))

@@ -244,8 +244,9 @@ func shareNames(kind string, own, base []string, part string) error {
 		}
 	}
 	few := func(names []string) string { return strings.Join(names[:min(3, len(names))], ", ") }
-	return message.New("no-shared-names", "no %s of the %s is one of the base: there are %s there and %s in the base; give "+
-		"both the same names", kind, part, few(own), few(base))
+	return message.New("no-shared-names",
+		"no %s of the %s is one of the base: there are %s there and %s in the base; give "+
+			"both the same names", kind, part, few(own), few(base))
 }
 
 // classes lists the classes of the base rows, ascending; nil without classes.

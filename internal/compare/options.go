@@ -49,7 +49,7 @@ type Options struct {
 	Each func(method string, bits int, m *model.Model)
 }
 
-// Metric and Ranking are those of package eval.
+// Those of package eval.
 type (
 	Metric  = eval.Metric
 	Ranking = eval.Ranking

@@ -107,7 +107,8 @@ func numberOrDash(format string, v float64) string {
 // Title says in a line what was compared.
 func (r *Result) Title() string {
 	d := r.Data
-	text := fmt.Sprintf("%s against %d items of %d dimensions", message.Count(d.Queries, "query", "queries"), d.Base, d.Dim)
+	text := fmt.Sprintf("%s against %d items of %d dimensions", message.Count(d.Queries, "query", "queries"), d.Base,
+		d.Dim)
 	if d.New > 0 {
 		text += fmt.Sprintf(" (%d learned from, %d new)", d.Learned, d.New)
 	}

@@ -386,7 +386,8 @@ func (a *Attributes) Check(rows int) error {
 // Records returns the records with their ids, or an error if they have none.
 func (a *Attributes) Records() ([]Description, error) {
 	if a.byID == nil {
-		return nil, &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids", a.path)}
+		return nil, &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids",
+			a.path)}
 	}
 	return a.records, nil
 }

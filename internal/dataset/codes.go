@@ -218,7 +218,8 @@ func (s *Set) codes() (bits int, of hamming.Fingerprint, err error) {
 		bits, of = code.bits, code.fingerprint
 	}
 	if bits < 8 || bits > hamming.MaxBits {
-		return 0, of, message.New("wrong-bits", "%s: codes of %d bits: they have 8 to %d", s.files[0].path, bits, hamming.MaxBits)
+		return 0, of, message.New("wrong-bits", "%s: codes of %d bits: they have 8 to %d", s.files[0].path, bits,
+			hamming.MaxBits)
 	}
 	return bits, of, nil
 }

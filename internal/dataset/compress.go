@@ -178,7 +178,8 @@ func (in *input) line() ([]byte, error) {
 		in.long = in.long[:0]
 		for err == bufio.ErrBufferFull {
 			if in.long = append(in.long, b...); len(in.long) > maxLine {
-				return nil, message.New("line-too-long", "%s: a line is longer than %d bytes: is this a text file?", in.path, maxLine)
+				return nil, message.New("line-too-long", "%s: a line is longer than %d bytes: is this a text file?", in.path,
+					maxLine)
 			}
 			b, err = in.buf.ReadSlice('\n')
 		}
@@ -192,8 +193,9 @@ func (in *input) line() ([]byte, error) {
 		return nil, err
 	}
 	if in.lines++; !utf8.Valid(b) {
-		return nil, message.New("wrong-encoding", "%s: line %d is not UTF-8: save the file as UTF-8, for instance with iconv -f "+
-			"latin1 -t utf-8", in.path, in.lines)
+		return nil, message.New("wrong-encoding",
+			"%s: line %d is not UTF-8: save the file as UTF-8, for instance with iconv -f "+
+				"latin1 -t utf-8", in.path, in.lines)
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")), nil
 }

@@ -242,7 +242,8 @@ func openVecs(format string) func(in *input, spec *Spec) (reader, header, error)
 		}
 		d := binary.LittleEndian.Uint32(b)
 		if d < 1 || d > maxDim {
-			return nil, h, message.New("bad-length", "%s: begins with a vector of %d values: is it %s?", in.path, int32(d), format)
+			return nil, h, message.New("bad-length", "%s: begins with a vector of %d values: is it %s?", in.path, int32(d),
+				format)
 		}
 		h.dim = int(d)
 		if in.size >= 0 {

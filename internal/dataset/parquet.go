@@ -30,7 +30,8 @@ func (t *records) openParquet() error {
 	t.unit, t.rows, t.mark, t.named, t.typed = "row", f.Rows(), f.Lookup, true, true
 	fields := f.Fields()
 	for _, c := range fields {
-		t.columns = append(t.columns, column{name: c.Name, number: c.Number, list: c.List, text: c.Text, single: c.Text && !c.List})
+		t.columns = append(t.columns, column{name: c.Name, number: c.Number, list: c.List, text: c.Text,
+			single: c.Text && !c.List})
 	}
 	var columns []columnfile.Column
 	t.close = func() error {

@@ -92,8 +92,8 @@ func (t *records) bad(column string, cause error) error {
 	return &badRecord{fmt.Sprintf("%s: %s %d", t.in.path, t.unit, t.place), column, cause}
 }
 
-// openRecords opens a table before its first record. With headed, the first row of CSV and TSV has the names whatever it
-// looks like; otherwise it has them too if it has one of those asked for.
+// openRecords opens a table before its first record. With headed, the first row of CSV and TSV has the names whatever
+// it looks like; otherwise it has them too if it has one of those asked for.
 func openRecords(in *input, format string, headed bool, asked ...string) (*records, error) {
 	t := &records{in: in, unit: "line", rows: -1, known: map[string]int{}, close: func() error { return nil }}
 	switch format {
@@ -278,7 +278,8 @@ func (t *records) firstKeys() error {
 		if err = line.object(t.addKey); err == nil {
 			return nil
 		}
-		first = cmp.Or(first, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", t.in.path, look.lines, err))
+		first = cmp.Or(first, fmt.Errorf("%s: line %d: %w; a row is one line with an object or a list", t.in.path, look.lines,
+			err))
 	}
 	return cmp.Or(first, message.New("no-rows", "%s: has no rows", t.in.path))
 }

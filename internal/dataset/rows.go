@@ -192,7 +192,8 @@ func (t *records) vector(spec *Spec, taken map[int]bool) ([]int, error) {
 	case len(lists) == 1:
 		return lists, nil
 	case len(lists) > 1:
-		return nil, &SpecError{"Vector", choice.errorf("which-vector", "which column holds the vectors? It has %s and %s: name one",
+		return nil, &SpecError{"Vector", choice.errorf("which-vector",
+			"which column holds the vectors? It has %s and %s: name one",
 			t.columns[lists[0]].name, t.columns[lists[1]].name)}
 	case len(numbers) == 0:
 		return nil, choice.errorf("no-numbers", "has no column of numbers or of lists of numbers; it has %s; "+

@@ -221,7 +221,8 @@ func (s *Set) checkDim(path string, dim int) error {
 		return message.New("dim-mismatch", "%s: codes of %d bits, but those of %s have %d", path, 8*dim, s.dimFile, 8*s.dim)
 	}
 	if dim != s.dim {
-		return message.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
+		return message.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile,
+			s.dim)
 	}
 	return nil
 }
@@ -327,7 +328,8 @@ func nearestName(path string) string {
 	}
 	best, near := 3, "" // two typing errors at most
 	for _, e := range entries {
-		if d := message.EditDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
+		if d := message.EditDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best,
+			len(name)) {
 			best, near = d, dir+e.Name()
 		}
 	}

@@ -80,7 +80,8 @@ func (spec *Spec) openInput(path string) (*input, error) {
 // input returns the content from the start.
 func (s *stream) input() (*input, error) {
 	if !s.open {
-		return nil, message.New("read-once", "%s: can be read only once, and is needed again: save it to a file first", s.path)
+		return nil, message.New("read-once", "%s: can be read only once, and is needed again: save it to a file first",
+			s.path)
 	}
 	in := &input{path: s.path, size: -1, stream: s}
 	r := &streamReader{stream: s}

@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/message"
 )
 
-// Survey describes a table or JSON lines before anyone has said what the columns mean: somebody choosing the label column
-// wants to see them. Memory is bounded by the number of columns, whatever the number of rows.
+// Survey describes a table or JSON lines before anyone has said what the columns mean: somebody choosing the label
+// column wants to see them. Memory is bounded by the number of columns, whatever the number of rows.
 type Survey struct {
 	Rows    int
 	Columns []SurveyColumn
@@ -39,8 +39,8 @@ const MostDistinct = 500
 // longestSample is the number of characters of a value that a sample keeps.
 const longestSample = 60
 
-// Look surveys a file of the format csv, tsv or jsonl: the first rows show its columns. Unreadable rows are only counted:
-// reading the rows will report them.
+// Look surveys a file of the format csv, tsv or jsonl: the first rows show its columns. Unreadable rows are only
+// counted: reading the rows will report them.
 func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Survey, error) {
 	in, err := openInput(path)
 	if err != nil {

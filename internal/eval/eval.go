@@ -70,7 +70,8 @@ func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 			return o, nil, message.New("rank-out-of-range", "precision at %d is not defined: give ranks of 1 or more", k)
 		}
 		if k > base {
-			doubts = append(doubts, message.New("rank-left-out", "precision at %d left out: the base has only %d items", k, base))
+			doubts = append(doubts, message.New("rank-left-out", "precision at %d left out: the base has only %d items", k,
+				base))
 			continue
 		}
 		o.K = append(o.K, k)

@@ -92,9 +92,10 @@ func (r *codeRanker) rank(q int, mark []uint8) *list {
 	return r.order(mark, r.base.Bits+1)
 }
 
-// RetrievalFloat ranks the base by Euclidean distance to every query and evaluates the rankings as Retrieval does:
-// the vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32
-// sums in column order; equal ones are ties. The precision-recall curve runs over ranks. Cost: queries x base x columns, then a sort per query.
+// RetrievalFloat ranks the base by Euclidean distance to every query and evaluates the rankings as Retrieval does: the
+// vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32 sums
+// in column order; equal ones are ties. The precision-recall curve runs over ranks. Cost: queries x base x columns,
+// then a sort per query.
 func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	return judgeVectors(ctx, queries, base, euclidean, truth, o)
 }

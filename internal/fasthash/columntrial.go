@@ -29,7 +29,7 @@ import (
 const (
 	trialRows   = 10_000
 	trialBits   = 6
-	trialRounds = 150               // trees for trialRows rows, and more for fewer: few trees need scores more than many do
+	trialRounds = 150               // for trialRows rows, and more for fewer: few trees need scores more than many do
 	trialWork   = 1_500_000         // rows times trees of a bit
 	trialParts  = columns.Parts + 1 // the last is held out
 

@@ -122,8 +122,9 @@ func aboutOf(d *supervision.Data) about {
 	return about{d.Rows, classCount(d), unequalClasses(d)}
 }
 
-// withEffort fills in the choices of the effort for such data. Fields already set stay, and a rate implies logistic boosting. With the boosting algorithm that the effort does not use,
-// trees start from the paper's numbers, since those of the effort do not suit them.
+// withEffort fills in the choices of the effort for such data. Fields already set stay, and a rate implies logistic
+// boosting. With the boosting algorithm that the effort does not use, trees start from the paper's numbers, since those
+// of the effort do not suit them.
 func (t Options) withEffort(d about) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
 	for _, line := range efforts {

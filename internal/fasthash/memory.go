@@ -29,9 +29,9 @@ func (n *Need) inMemory(bytes int64) { n.Memory, n.Least = n.Memory+bytes, n.Lea
 func (n *Need) inFile(bytes int64) { n.Memory, n.Files = n.Memory+bytes, n.Files+bytes }
 
 // programBytes covers the program itself, and sampleBytes the rows read at a time and a sample of the rows: as many
-// times their vectors, of few rows. cacheBytes covers what the system caches of files, without which training would stall,
-// beside the columns that the nodes of a level go over together. While everything fits, the garbage of reading is
-// collected late: some chunks of readBytes.
+// times their vectors, of few rows. cacheBytes covers what the system caches of files, without which training would
+// stall, beside the columns that the nodes of a level go over together. While everything fits, the garbage of reading
+// is collected late: some chunks of readBytes.
 const (
 	programBytes, sampleBytes, sampleTimes = 40 << 20, 56 << 20, 16
 	cacheBytes                             = 64 << 20

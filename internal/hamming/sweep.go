@@ -67,8 +67,8 @@ func (c Codes) prefix(bits int) (words int, last uint64) {
 	return (bits + 63) / 64, math.MaxUint64 << (-bits & 63)
 }
 
-// Near writes distance<<16 | i for the codes within a limit to dst, in order of i, and returns their number. It takes at
-// most 65,536 codes, and dst has 16 more elements than there are codes.
+// Near writes distance<<16 | i for the codes within a limit to dst, in order of i, and returns their number. It takes
+// at most 65,536 codes, and dst has 16 more elements than there are codes.
 func (c Codes) Near(dst []uint32, q []uint64, limit int) int {
 	return below(dst, q, c.Data, c.Words, math.MaxUint64, limit)
 }

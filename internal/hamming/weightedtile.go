@@ -7,11 +7,11 @@ import (
 )
 
 // Sweeps by margins. A query has a table per group of bits, which holds the sum of the weights of the differing bits
-// for every value of the group (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance
-// Nearest Neighbor Search with Product Quantization Fast Scan", VLDB 2015, look up such tables in registers for
-// product quantisers). The groups of each word, half of a single word, or a lane of the register make a piece, whose sum
-// is a byte that saturates at 255; the sums of the pieces are added in 16 bits. (A scan of up to two words has one
-// piece.) With a scale s a table holds
+// for every value of the group (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance Nearest
+// Neighbor Search with Product Quantization Fast Scan", VLDB 2015, look up such tables in registers for product
+// quantisers). The groups of each word, half of a single word, or a lane of the register make a piece, whose sum is a
+// byte that saturates at 255; the sums of the pieces are added in 16 bits. (A scan of up to two words has one piece.)
+// With a scale s a table holds
 //
 //	min(255, floor(sum of the weights / s)),
 //

@@ -11,18 +11,19 @@ import (
 	"hashgrove/internal/par"
 )
 
-// All pairs of codes within a radius r (Manku, Jain, Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007).
+// All pairs of codes within a radius r (Manku, Jain, Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW
+// 2007).
 //
-// The bits are divided into m parts, m >= r. Two codes that differ in at most r bits are equal in at least m-r parts. So
-// for every choice of m-r parts, of which there are C(m, r),
+// The bits are divided into m parts, m >= r. Two codes that differ in at most r bits are equal in at least m-r parts.
+// So for every choice of m-r parts, of which there are C(m, r),
 //
 //	scatter    the codes into partitions by a hash of the chosen parts
 //	sort       each partition into buckets, by more bits of the hash
 //	compare    the codes of a bucket with one another
 //
-// A pair counts at the first choice whose parts are equal, and so only once. m = r + 1 is multi-index hashing, where each
-// choice is a part; more parts make more tables with smaller buckets; and m = r, nothing being chosen, compares all codes
-// with all. Samples of the codes tell what each m would cost.
+// A pair counts at the first choice whose parts are equal, and so only once. m = r + 1 is multi-index hashing, where
+// each choice is a part; more parts make more tables with smaller buckets; and m = r, nothing being chosen, compares
+// all codes with all. Samples of the codes tell what each m would cost.
 type join struct {
 	*segment
 	codes    hamming.Codes // only the bits that count
@@ -193,10 +194,14 @@ type joiner struct {
 }
 
 // run calls found once for every two slots whose codes are within the radius, and told after every piece of the work.
-func (j *join) run(ctx context.Context, found func(worker int, a, b uint32, distance int), told func(worker int)) error {
+func (j *join) run(ctx context.Context, found func(worker int, a, b uint32, distance int),
+	told func(worker int)) error {
 	workers := make([]joiner, j.threads)
 	for w := range workers {
-		workers[w] = joiner{join: j, hits: make([]uint32, tileOfPairs+16), found: func(a, b uint32, d int) { found(w, a, b, d) }}
+		workers[w] = joiner{join: j, hits: make([]uint32, tileOfPairs+16), found: func(a, b uint32, d int) {
+			found(w, a, b,
+				d)
+		}}
 	}
 	var lock sync.Mutex
 	done, total := 0, len(j.masks)<<j.partBits

@@ -248,8 +248,9 @@ func (s *Snapshot) checkID(n *node) error {
 				"%q, and have no order with the number %s: compare them with a text", first.String(),
 				strings.Trim(v.String(), `"`))}
 		case !isInteger && texts == 0:
-			return &FilterError{Name: idName, reason: message.New("text-for-number", "the ids of the items are integers, such as "+
-				"%v, and have no order with the text %v", first, v)}
+			return &FilterError{Name: idName, reason: message.New("text-for-number",
+				"the ids of the items are integers, such as "+
+					"%v, and have no order with the text %v", first, v)}
 		}
 	}
 	return nil

@@ -209,8 +209,9 @@ func (p *parser) literal(field, op string) Value {
 	case p.err != nil:
 	case p.kind == number && field == idName && isWritten(p.token):
 		if p.token[0] == '0' {
-			p.refuse(message.New("leading-zeros", "ids with leading zeros, such as %s, are texts: write it in quotes, or without "+
-				"the zeros", shortened(p.token)))
+			p.refuse(message.New("leading-zeros",
+				"ids with leading zeros, such as %s, are texts: write it in quotes, or without "+
+					"the zeros", shortened(p.token)))
 		} else if op != "=" && op != "!=" && op != "in" {
 			p.refuse(message.New("no-order", "ids beyond 2^63 - 1, such as %s, are texts and have no order by value",
 				shortened(p.token)))

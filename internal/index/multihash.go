@@ -244,8 +244,9 @@ func (p *probe) step(h uint64, flip []uint64, a int) bool {
 	return true
 }
 
-// sift queues the codes of a bucket that may be within the limit for a visit. A code that is here because of its value, not by collision, differs in a bits of the part and in the visible bits of
-// the sketch. A code that collides has its own look-up.
+// sift queues the codes of a bucket that may be within the limit for a visit. A code that is here because of its value,
+// not by collision, differs in a bits of the part and in the visible bits of the sketch. A code that collides has its
+// own look-up.
 func (p *probe) sift(bucket []entry) {
 	table := &p.tables.parts[p.part]
 	sketch := table.sketch(p.q)

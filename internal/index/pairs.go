@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Near-duplicates: all pairs of items whose codes differ in at most r bits of the class, exactly. join.go finds the pairs
-// of codes; here they become pairs or groups of items.
+// Near-duplicates: all pairs of items whose codes differ in at most r bits of the class, exactly. join.go finds the
+// pairs of codes; here they become pairs or groups of items.
 
 // PairOptions say which pairs of items are wanted. Answers do not depend on Threads and Held.
 type PairOptions struct {
@@ -243,7 +243,8 @@ func (p *NearPairs) yield(
 			next[b]++
 		}
 	}
-	if err := par.For(ctx, p.o.Threads, len(blocks), func(b int) { slices.Sort(sorted[start[b]:start[b+1]]) }); err != nil {
+	if err := par.For(ctx, p.o.Threads, len(blocks),
+		func(b int) { slices.Sort(sorted[start[b]:start[b+1]]) }); err != nil {
 		return false, err
 	}
 	for b := range blocks {

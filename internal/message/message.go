@@ -1,6 +1,7 @@
 // Package message writes what people read when something is wrong.
 //
-// An error has a code beside its text: the text may be improved at any time, the code is for programs and tests, and stays.
+// An error has a code beside its text: the text may be improved at any time, the code is for programs and tests, and
+// stays.
 //
 //	return message.New("duplicate-id", "%s: lines %d and %d have the same id %q", path, first, line, id)
 //	...

@@ -14,10 +14,12 @@ func toBytesAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
 func toWordsAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
 
 //go:noescape
-func byteTileVNNI(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+func byteTileVNNI(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32,
+	scale float32)
 
 //go:noescape
-func byteTileAVX2(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+func byteTileAVX2(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32,
+	scale float32)
 
 // byteTilings returns the kernels of this machine, the fastest last.
 func byteTilings() []*byteTiling {

@@ -10,12 +10,14 @@ import "golang.org/x/sys/cpu"
 func toBytesNEON(dst *byte, x *float32, n int, perStep float32) (squares int32)
 
 //go:noescape
-func byteTileNEON(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+func byteTileNEON(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32,
+	scale float32)
 
 // byteTileSDOT is byteTileNEON with products of four bytes in one instruction.
 //
 //go:noescape
-func byteTileSDOT(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+func byteTileSDOT(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32,
+	scale float32)
 
 // byteTilings returns the kernels of this machine, the fastest last.
 func byteTilings() []*byteTiling {

@@ -151,8 +151,8 @@ func treesGo(depth int, say, right []set, splits, invert []uint32) {
 	}
 }
 
-// pairsGo writes, for pairs of trees of depth unit with the same splits, the rows for which each says +1: first the one,
-// then the other. A leaf is 16 times the number of its masks in pairMasks.
+// pairsGo writes, for pairs of trees of depth unit with the same splits, the rows for which each says +1: first the
+// one, then the other. A leaf is 16 times the number of its masks in pairMasks.
 func pairsGo(say, right []set, splits []uint32, leaves []byte) {
 	const half = 1 << (unit - 1)
 	var v [half][2]set

@@ -212,7 +212,8 @@ func (b *planBit) cut(tree []uint32, subtrees int) {
 	}
 }
 
-// inPairs reports whether all trees have the same splits by twos, as those of logistic boosting with leaves of two bits.
+// inPairs reports whether all trees have the same splits by twos, as those of logistic boosting with leaves of two
+// bits.
 func inPairs(f *Ensemble) bool {
 	for _, run := range bySplits(f) {
 		if run.last-run.first != 2 {

@@ -99,8 +99,8 @@ func EachBatch(
 	return named, CheckRows(o.Name, o.Rows, read, wanted)
 }
 
-// Page returns a page of items in order of their ids: those after an id, or the first ones for "", and at most limit, or
-// all for 0. next is where the next page starts; it is "" on the last one.
+// Page returns a page of items in order of their ids: those after an id, or the first ones for "", and at most limit,
+// or all for 0. next is where the next page starts; it is "" on the last one.
 func Page(list []index.Hit, limit int, after api.ID) (page []index.Hit, next api.ID, err error) {
 	if after != "" {
 		id, err := index.ParseID(string(after))

@@ -89,7 +89,8 @@ func (x *Items) byVectors(
 	}
 	err = q.noteUnknown(results, missing)
 	if p, reads := x.Vectors.(*Pass); reads && p.numbered.Load() && errors.Is(err, ErrNoVectors) {
-		err = message.New("rows-without-ids", "%w: its rows were matched by number, because they have no ids: give them ids", err)
+		err = message.New("rows-without-ids", "%w: its rows were matched by number, because they have no ids: give them ids",
+			err)
 	}
 	return results, err
 }

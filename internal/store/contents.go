@@ -49,7 +49,8 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 		return nil, err
 	}
 	if c.buckets[string(infoBucket)] == nil {
-		return nil, message.New("foreign-database", "%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
+		return nil, message.New("foreign-database", "%w: this is a bbolt database, but not a hashgrove index",
+			hamming.ErrKind)
 	}
 	if err := c.readInfo(); err != nil {
 		return nil, err

@@ -134,8 +134,8 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 	return &pages{r: r, meta: m, used: marks{}}, nil
 }
 
-// marks is a set of pages, 64 to a word. The claimed number of pages is not trusted, because a sparse file can be long at
-// no cost, so there is room only for those that were met.
+// marks is a set of pages, 64 to a word. The claimed number of pages is not trusted, because a sparse file can be long
+// at no cost, so there is room only for those that were met.
 type marks map[uint64]uint64
 
 // set adds a page and reports whether it was already in the set.

@@ -209,7 +209,8 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 	}
 	r := e.rows[i]
 	if old != nil && !e.replace && !e.update {
-		return nil, nil, false, message.New("duplicate-id", "item %d: the id %q is already in the index: leave it out, or replace it",
+		return nil, nil, false, message.New("duplicate-id",
+			"item %d: the id %q is already in the index: leave it out, or replace it",
 			r, shortened(e.ids[i]))
 	}
 	it := e.batch.Item(r)

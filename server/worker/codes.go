@@ -41,15 +41,16 @@ type nearestParams struct {
 	Threads int `json:"threads,omitempty"`
 }
 
-// nearest finds the k nearest of the codes for each query: arrays of their rows, and of their distances. Equal distances
-// are in order of rows.
+// nearest finds the k nearest of the codes for each query: arrays of their rows, and of their distances. Equal
+// distances are in order of rows.
 func (c *call) nearest(p *nearestParams) (any, []Array, error) {
 	queries, base, err := c.sides()
 	if err != nil {
 		return nil, nil, err
 	}
 	k := min(p.K, base.Len())
-	found, err := index.FromCodes(base).SearchBatch(c.ctx, queries, k, index.Options{Threads: cmp.Or(p.Threads, c.threads)})
+	found, err := index.FromCodes(base).SearchBatch(c.ctx, queries, k, index.Options{Threads: cmp.Or(p.Threads,
+		c.threads)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,8 +69,8 @@ type countsParams struct {
 	Threads int `json:"threads,omitempty"`
 }
 
-// counts counts, for each query and distance, the codes, and those of the query's class: all that MAP and precision need.
-// The arrays are queries and codes, then the classes of both by number.
+// counts counts, for each query and distance, the codes, and those of the query's class: all that MAP and precision
+// need. The arrays are queries and codes, then the classes of both by number.
 func (c *call) counts(p *countsParams) (any, []Array, error) {
 	queries, base, err := c.sides()
 	if err != nil {

@@ -103,8 +103,8 @@ type duplicatesParams struct {
 	Most   int    `json:"most,omitempty"`
 }
 
-// duplicates finds near-duplicates among the items of an index. The array has a row for each pair, two places in the list
-// of ids and a distance, or for each item of a group, the group and a place in the list.
+// duplicates finds near-duplicates among the items of an index. The array has a row for each pair, two places in the
+// list of ids and a distance, or for each item of a group, the group and a place in the list.
 func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 	web, err := c.service()
 	if err != nil {
@@ -151,7 +151,8 @@ func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 		}
 		group++
 	}
-	return map[string]any{"ids": ids}, []Array{{Type: Int32, Shape: []int{len(rows) / columns, columns}, int32s: rows}}, nil
+	return map[string]any{"ids": ids}, []Array{{Type: Int32, Shape: []int{len(rows) / columns, columns}, int32s: rows}},
+		nil
 }
 
 type setVectorsParams struct {

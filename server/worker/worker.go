@@ -46,7 +46,8 @@ func init() { server.RegisterPipe(Serve) }
 // that do not say how many threads to use have the given number, 0 for all cores.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &workerState{out: out, threads: threads, ending: map[uint64]context.CancelFunc{}, models: map[uint64]*hashgrove.Model{}}
+	s := &workerState{out: out, threads: threads, ending: map[uint64]context.CancelFunc{},
+		models: map[uint64]*hashgrove.Model{}}
 	defer s.close()
 	defer s.running.Wait()
 	defer cancel(errEnded)

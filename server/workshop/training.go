@@ -137,7 +137,8 @@ func (w *Workshop) report(j *job, p hashgrove.Progress) {
 }
 
 // index encodes all rows and writes the index, in which pictures are called as in their zip.
-func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c server.CollectionOptions, remark string, err error) {
+func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c server.CollectionOptions, remark string,
+	err error) {
 	c = server.CollectionOptions{Name: "try-" + j.ID, Path: j.indexFile(), Vectors: j.data()}
 	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: true}
 	if j.Format == formatNpy {

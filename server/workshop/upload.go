@@ -128,7 +128,7 @@ func recognise(j *job) (string, error) {
 	case packed:
 		return "", bad("%s is compressed: decompress it first, or pack pictures as zip", j.Name)
 	case !slices.Contains([]string{"csv", "tsv", "jsonl", formatNpy}, format):
-		return "", bad("%s cannot be tried here: give CSV, TSV, JSON lines, npy, or a zip of pictures with a folder for each "+
+		return "", bad("%s can't be tried here: give CSV, TSV, JSON lines, npy, or a zip of pictures with a folder for each "+
 			"class", j.Name)
 	}
 	return format, nil
@@ -154,7 +154,8 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	if err := os.Rename(draft, j.labelsFile()); err != nil {
 		return nil, err
 	}
-	_, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy, LabelsFile: []string{j.labelsFile()}})
+	_, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy,
+		LabelsFile: []string{j.labelsFile()}})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if j.LabelsNeeded = err != nil; err != nil {

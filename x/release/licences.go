@@ -175,7 +175,8 @@ func (p part) check() error {
 		}
 	}
 	for name := range p.texts {
-		if licenceName.MatchString(path.Base(name)) || p.name == "hashgrove/internal/dataset/fashion" { // pictures, by a NOTICE
+		// The pictures of fashion have a notice instead.
+		if licenceName.MatchString(path.Base(name)) || p.name == "hashgrove/internal/dataset/fashion" {
 			return nil
 		}
 	}

@@ -91,15 +91,16 @@ func (d Data) figures() []figure {
 	}
 	all := []figure{
 		d.overview(at),
-		newCurves("precision-recall", "Higher is better. Each point is a radius around the queries, all of them together.", Lines{
-			Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
-			X: Axis{Label: "recall", To: 1}, Y: Axis{Label: "precision", Zero: true},
-		}, shown, func(r eval.Row) (x, y []float64) {
-			for _, p := range r.PRCurve {
-				x, y = append(x, p.Recall), append(y, p.Precision)
-			}
-			return x, y
-		}),
+		newCurves("precision-recall", "Higher is better. Each point is a radius around the queries, all of them together.",
+			Lines{
+				Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
+				X: Axis{Label: "recall", To: 1}, Y: Axis{Label: "precision", Zero: true},
+			}, shown, func(r eval.Row) (x, y []float64) {
+				for _, p := range r.PRCurve {
+					x, y = append(x, p.Recall), append(y, p.Precision)
+				}
+				return x, y
+			}),
 		d.mapBits(shown),
 	}
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })

@@ -8,10 +8,10 @@
 //	                                   (kernel.go)
 //
 // Scores fit the rows they were learned from far better than new ones, and trees would trust them too much. So, as in
-// stacking (Wolpert, Neural Networks 1992), the training rows are cut into parts (folds.go), and each gets the scores of
-// the fit to the other parts; new rows get those of the fit to all. If classes are balanced, rows have the same weights
-// here as in Step 1, and every class is spread evenly over the parts: of five rows, four would otherwise often share
-// one.
+// stacking (Wolpert, Neural Networks 1992), the training rows are cut into parts (folds.go), and each gets the scores
+// of the fit to the other parts; new rows get those of the fit to all. If classes are balanced, rows have the same
+// weights here as in Step 1, and every class is spread evenly over the parts: of five rows, four would otherwise often
+// share one.
 //
 //	moments   means and spreads of the columns       one pass
 //	sums      products of the columns, by part       one pass, n d² / 2 products; d at most 2,048, or

@@ -12,8 +12,8 @@ import (
 // computes a tile of 6 x 16 values of C, whose row i starts at c + stride*i, from k values of a panel of A and a
 // panel of B. The tile starts from the values in C (load) or from zero.
 
-// pairs does the same for the two tiles below each other that two panels of A make, one behind the other. It is nil where
-// nothing does so faster.
+// pairs does the same for the two tiles below each other that two panels of A make, one behind the other. It is nil
+// where nothing does so faster.
 var pairs func(k int, a, b, c *float32, stride int, load bool)
 
 // kernelGo defines the result of a kernel.

@@ -84,5 +84,6 @@ func (l *Labelled) Targets() (Targets, error) {
 	case l.Tags != nil:
 		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
 	}
-	return Targets{}, message.New("only-pairs", "there are only pairs of rows, and this method learns from classes or tags")
+	return Targets{}, message.New("only-pairs",
+		"there are only pairs of rows, and this method learns from classes or tags")
 }

@@ -71,9 +71,10 @@ func Parse(b []byte) (Extractor, error) {
 	case gistTag:
 		e, err = parseGIST(b[1:])
 	case 3, 4:
-		return nil, message.New("codebook-features", "the model computes features with a codebook, which Hashgrove no longer "+
-			"does: "+
-			"train another one with GIST features, or on vectors that another program makes")
+		return nil, message.New("codebook-features",
+			"the model computes features with a codebook, which Hashgrove no longer "+
+				"does: "+
+				"train another one with GIST features, or on vectors that another program makes")
 	default:
 		return nil, message.New("unknown-type", "a feature extractor of unknown type %d", b[0])
 	}

@@ -35,7 +35,8 @@ type codec struct {
 // sniffed is the number of bytes that identify the format.
 const sniffed = 32
 
-// codecs are the formats that package hashgrove/format/pictures decodes. TIFF comes last: raw camera files begin like it.
+// codecs are the formats that package hashgrove/format/pictures decodes. TIFF comes last: raw camera files begin like
+// it.
 var codecs = []codec{
 	{"JPEG", begins("\xff\xd8\xff"), []string{".jpg", ".jpeg", ".jpe", ".jfif"}},
 	{"PNG", begins("\x89PNG\r\n\x1a\n"), []string{".png"}},

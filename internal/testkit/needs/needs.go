@@ -1,7 +1,7 @@
 // Package needs skips tests on machines that lack what they need. Plain "go test ./..." runs what takes two minutes and
 // needs nothing but Go; tests that call Check are left for make check, which sets the variable HASHGROVE_REQUIRED. That
-// is a comma-separated list of names, "all", or a name with a minus sign to exclude it from "all": a test that needs one
-// of these things fails where it is missing.
+// is a comma-separated list of names, "all", or a name with a minus sign to exclude it from "all": a test that needs
+// one of these things fails where it is missing.
 package needs
 
 import (

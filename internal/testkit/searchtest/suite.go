@@ -58,8 +58,8 @@ func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, ca
 	}
 }
 
-// Ask sends a searcher one random request and compares the answer with the definition. Unlike those of Run, the items of
-// the world may be any.
+// Ask sends a searcher one random request and compares the answer with the definition. Unlike those of Run, the items
+// of the world may be any.
 func Ask(t Tester, w *World, searcher api.Searcher, can Abilities, seed uint64) {
 	s := newSuite(t, w, can, seed)
 	s.searcher = searcher

@@ -6,7 +6,8 @@
 //
 // With a model, the codes are those of the base, repeated with each bit flipped with probability 1/16 up to the number
 // of codes, and the queries are the new vectors with their own margins. The margins of random codes are normal, or with
-// -margins even all nearly equal, as those of expected codes are, and with -margins detail a fifth of that from bit 64 on.
+// -margins even all nearly equal, as those of expected codes are, and with -margins detail a fifth of that from bit 64
+// on.
 package main
 
 import (

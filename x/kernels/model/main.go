@@ -295,8 +295,9 @@ func trees(depth int) {
 	end()
 }
 
-// pairs computes two trees with the same splits at a time. A lowest split is five instructions for either: from the rows
-// that go right those whose leaf differs from the left one, inverted if the left one says +1; the masks come from a table.
+// pairs computes two trees with the same splits at a time. A lowest split is five instructions for either: from the
+// rows that go right those whose leaf differs from the left one, inverted if the left one says +1; the masks come from
+// a table.
 func pairs() {
 	begin("pairs4Vector", "func(say, right *uint64, splits *uint32, leaves *byte, masks *uint64, n int)")
 	say, right := pointer("say"), pointer("right")

@@ -19,8 +19,8 @@ type frame struct {
 	at                                                    []Register // the planes of each block
 }
 
-// bound begins a kernel that sums some blocks per turn. The sums of each piece of groups are bytes, and the sum of these
-// has 16 bits.
+// bound begins a kernel that sums some blocks per turn. The sums of each piece of groups are bytes, and the sum of
+// these has 16 bits.
 func bound(isa string, blocks int, prepare, body func(f *frame)) {
 	TEXT("bound"+isa, NOSPLIT, "func(dst *uint64, planes, tables *uint8, blocks, groups, size, limit, piece int) int")
 	f := &frame{dst: param("dst"), planes: param("planes"), tables: param("tables"), groups: param("groups")}

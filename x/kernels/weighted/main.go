@@ -118,7 +118,8 @@ func transpose(rows []VecVirtual, fresh func() VecVirtual, few bool) (planes []V
 	halves := len(words) / 4
 	for h := range halves {
 		quarter := []VecVirtual{words[h], words[halves+h], words[2*halves+h], words[3*halves+h]}
-		longs := unpack(quarter, VPUNPCKLDQ, VPUNPCKHDQ, fresh, false) // words 0 and 1, and 2 and 3, of rows 0 to 3, then 4 to 7
+		// Words 0 and 1, and 2 and 3, of rows 0 to 3, then 4 to 7.
+		longs := unpack(quarter, VPUNPCKLDQ, VPUNPCKHDQ, fresh, false)
 		for i := range 2 {
 			planes = append(planes, unpack([]VecVirtual{longs[i], longs[2+i]}, VPUNPCKLQDQ, VPUNPCKHQDQ, fresh, false)...)
 		}

@@ -162,8 +162,8 @@ func (s *scanner) addLanes(sums []VecVirtual, add instruction) VecVirtual {
 	return v
 }
 
-// scan is a kernel for codes of a few words. The sums are bytes; for four words those of a lane are, and the sum of these
-// has 16 bits.
+// scan is a kernel for codes of a few words. The sums are bytes; for four words those of a lane are, and the sum of
+// these has 16 bits.
 func scan(words int) {
 	TEXT(fmt.Sprintf("scan%dAVX512", 64*words), NOSPLIT,
 		"func(dst, codes *uint64, tables *uint8, blocks, limit int) int")
