@@ -29,11 +29,11 @@ func (a *app) indexBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build DATA... -m MODEL -o INDEX",
 		Short: "Make an index from vectors, pictures or codes",
-		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from codes: a code file, a FAISS
-file (IndexBinaryFlat or IndexBinaryIDMap), or, with --codes, codes that you have from elsewhere, such as perceptual
-hashes. Codes need no labels, and a model only to search by vector later. Ids, labels and tags come from the data. Rows without ids are
-identified by their numbers, counted from 0, and pictures by their paths. Existing indexes are replaced only with
---force, once the new one is complete.
+		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from codes: a code file,
+a FAISS file (IndexBinaryFlat or IndexBinaryIDMap), or, with --codes, codes that you have from elsewhere, such as
+perceptual hashes. Codes need no labels, and a model only to search by vector later. Ids, labels and tags come from
+the data. Rows without ids are identified by their numbers, counted from 0, and pictures by their paths. Existing
+indexes are replaced only with --force, once the new one is complete.
 
 ` + attributesHelp,
 		Example: `  hashgrove index build items.csv --label category --id-column sku -m items.hgm -o items.hgi

@@ -30,9 +30,9 @@ func (a *app) indexExport() *cobra.Command {
   parquet  the same columns, with types: tags are lists, and codes unsigned 64-bit integers in the column code, or for
            codes of more than 64 bits in code_0, code_1, ...; the first bit is the highest one
   hgc      a code file with ids and the model's fingerprint
-Elsewhere codes are hexadecimal. In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it,
-which reading takes off again. To rebuild an index from an export, give the Parquet file both as data with --codes and as
---attributes; --model adds the model, so that you can search by vector.`,
+Elsewhere codes are hexadecimal. In CSV, a text that a spreadsheet would take for a formula has an apostrophe before
+it, which reading takes off again. To rebuild an index from an export, give the Parquet file both as data with --codes
+and as --attributes; --model adds the model, so that you can search by vector.`,
 		Example: `  hashgrove index export items.hgi -o all.jsonl
   hashgrove index export items.hgi -o all.parquet
   hashgrove index build all.parquet --codes --attributes all.parquet -m items.hgm -o rebuilt.hgi

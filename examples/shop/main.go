@@ -1,5 +1,5 @@
-// Shop is the whole way in one program: it learns codes for the items of a shop, reads how good they are, keeps them in an
-// index file with prices, searches with a filter, and serves the index to a client. "go doc -all hashgrove" and the
+// Shop is the whole way in one program: it learns codes for the items of a shop, reads how good they are, keeps them in
+// an index file with prices, searches with a filter, and serves the index to a client. "go doc -all hashgrove" and the
 // documents of packages api, server and client say all that it needs to know.
 package main
 

@@ -128,7 +128,7 @@ func recognise(j *job) (string, error) {
 	case packed:
 		return "", bad("%s is compressed: decompress it first, or pack pictures as zip", j.Name)
 	case !slices.Contains([]string{"csv", "tsv", "jsonl", formatNpy}, format):
-		return "", bad("%s can't be tried here: give CSV, TSV, JSON lines, npy, or a zip of pictures with a folder for each "+
+		return "", bad("%s cannot be tried: give CSV, TSV, JSON lines, npy, or a zip of pictures with a folder for each "+
 			"class", j.Name)
 	}
 	return format, nil
