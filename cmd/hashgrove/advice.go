@@ -44,6 +44,9 @@ func explain(err error) string {
 	if hashgrove.HasCode(err, "numbers-taken") || hashgrove.HasCode(err, "rows-without-ids") {
 		text += " (--id-column, --ids)"
 	}
+	if errors.Is(err, api.ErrExists) {
+		text += " (--upsert)"
+	}
 	if errors.Is(err, cli.ErrExists) {
 		text += " with --force"
 	}
