@@ -28,10 +28,10 @@ func (a *app) duplicates() *cobra.Command {
 	c := &duplicatesCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "duplicates INDEX --radius BITS",
-		Short: "Find all pairs of items whose codes differ in a few bits",              Long: `Find all pairs of items whose
-codes differ in at most --radius bits, exactly, or with --groups the groups that such pairs connect: an item of a
-group is within the radius of another one, but perhaps not of all. The index may hold codes of a model or codes from
-elsewhere, such as perceptual hashes; bits of detail do not count.
+		Short: "Find all pairs of items whose codes differ in a few bits",
+		Long: `Find all pairs of items whose codes differ in at most --radius bits, exactly, or with --groups the groups that
+such pairs connect: an item of a group is within the radius of another one, but perhaps not of all. The index may hold
+codes of a model or codes from elsewhere, such as perceptual hashes; bits of detail do not count.
 
 Pairs have columns a, b and distance, and are in order of their ids; groups have columns group, counted from 0, and id.
 The first ones are shown, and -o writes all. The pairs are counted before any is made, and more than --most are refused:

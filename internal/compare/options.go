@@ -49,10 +49,9 @@ type Options struct {
 	Each func(method string, bits int, m *model.Model)
 }
 
-// Those of package eval.
 type (
-	Metric  = eval.Metric
-	Ranking = eval.Ranking
+	Metric  = eval.Metric  // that of package eval
+	Ranking = eval.Ranking // that of package eval
 )
 
 // NoNeighbours skips the search for float neighbours.
