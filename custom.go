@@ -1,11 +1,14 @@
 package hashgrove
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -138,4 +141,51 @@ func (c custom) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 		return nil, errors.New("the method returned no hyperplanes")
 	}
 	return &model.Model{Encoder: e}, e.Check()
+}
+
+// Loss judges pairs of rows in a way of your own, for FastHashOptions.CustomLoss: Step 1 chooses bits that lower the sum of
+// the losses. A similar pair costs (d/k)², where its codes of k bits differ in d of them.
+type Loss interface {
+	// Dissimilar returns what a dissimilar pair costs, times 4k²: a whole number from 0 to 4k² that does not rise with d.
+	// The hinge of FastHashOptions.Loss, for instance, is max(0, k-2d)².
+	Dissimilar(d, k int) int64
+}
+
+// Learner predicts bits in a way of your own, for FastHashOptions.CustomLearner.
+type Learner interface {
+	// Fit returns a hyperplane that predicts a bit, which is +1 or -1 for each row. The weights say how much each row
+	// counts; nil counts all alike. It should depend only on what it is given, and keep none of it.
+	Fit(ctx context.Context, columns *BinnedColumns, bit []int8, weight []float64) (BinnedPlane, error)
+}
+
+// BinnedColumns are rows to learn from, column by column, with values cut into 256 bins.
+type BinnedColumns struct {
+	Rows, Dim int // number of rows and of columns
+
+	columns *vectors.Columns
+}
+
+// Column returns the bin of every row in a column. It must not be changed.
+func (c *BinnedColumns) Column(j int) []uint8 { return c.columns.Column(j) }
+
+// BinnedPlane is a hash function: the bit is 1 if Bias plus the sum of Weight times bin is at least 0.
+type BinnedPlane struct {
+	Weight []int32 // one for each column
+	Bias   int64   // of the sum
+}
+
+// addOwn hands on a loss and a learner of the caller.
+func (f FastHashOptions) addOwn(to *fasthash.Options) {
+	if f.CustomLoss != nil {
+		to.Inference.Loss = inference.Loss(cmp.Or(f.Loss, "custom"))
+		to.Inference.Own = inference.Own(f.CustomLoss.Dissimilar)
+	}
+	if f.CustomLearner == nil {
+		return
+	}
+	to.Learner, to.OwnName = fasthash.Linear, cmp.Or(f.Learner, "custom")
+	to.Own = func(ctx context.Context, x *vectors.Columns, z []int8, weight []float64) (*model.Linear, error) {
+		h, err := f.CustomLearner.Fit(ctx, &BinnedColumns{x.Rows, x.Dim(), x}, z, weight)
+		return &model.Linear{Weight: h.Weight, Bias: h.Bias}, err
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset"
@@ -96,8 +97,8 @@ func (e *evaluation) check() error {
 		}
 	}
 	switch bits := e.m.Encoder.Bits(); {
-	case !slices.Contains([]string{api.Hamming, api.Margins, api.Expected, string(eval.ByWeights)}, e.Rank):
-		return badOption("rank", "%s: choose auto, hamming, margins, expected or weighted", e.Rank)
+	case !slices.Contains(append(api.Rankings(), string(eval.ByWeights)), e.Rank):
+		return badOption("rank", "%s: choose one of %s, %s", e.Rank, strings.Join(api.Rankings(), ", "), eval.ByWeights)
 	case !slices.Contains([]string{string(eval.Euclidean), string(eval.Cosine), noNeighbours}, e.Neighbours):
 		return badOption("neighbours", "%s: choose euclidean, cosine or none", e.Neighbours)
 	case e.MinShared < 0 || e.MinShared > 255:

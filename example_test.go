@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -88,4 +89,62 @@ func ExampleModel_Shorter() {
 	short, _ := first.Encode([]float32{108, 9})
 	fmt.Println(len(code), len(short), code[0] == short[0])
 	// Output: 2 1 true
+}
+
+// hardLoss wants dissimilar pairs to differ in three quarters of the bits, where the hinge wants half.
+type hardLoss struct{}
+
+func (hardLoss) Dissimilar(d, k int) int64 { return int64(max(0, 3*k-4*d) * max(0, 3*k-4*d) / 4) }
+
+// A loss of your own for Step 1.
+func ExampleLoss() {
+	x, labels := clusters(300)
+	t, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels), hashgrove.Options{
+		Bits: 8, FastHash: hashgrove.FastHashOptions{CustomLoss: hardLoss{}, Loss: "hard"},
+	})
+	fmt.Println(t.Report.NewItems.MAP > 0.9, err)
+	// Output: true <nil>
+}
+
+// means is a learner that looks at how far the means of both values of the bit are apart in each column.
+type means struct{}
+
+func (means) Fit(_ context.Context, c *hashgrove.BinnedColumns, bit []int8, _ []float64) (hashgrove.BinnedPlane, error) {
+	h := hashgrove.BinnedPlane{Weight: make([]int32, c.Dim)}
+	for j := range c.Dim {
+		var sum, n [2]int64
+		for row, bin := range c.Column(j) {
+			side := (bit[row] + 1) / 2
+			sum[side], n[side] = sum[side]+int64(bin), n[side]+1
+		}
+		low, high := sum[0]/max(n[0], 1), sum[1]/max(n[1], 1)
+		h.Weight[j] = int32(high - low)
+		h.Bias -= (high - low) * (high + low) / 2 // halfway between both means
+	}
+	return h, nil
+}
+
+// A learner of your own for Step 2.
+func ExampleLearner() {
+	x, labels := clusters(300)
+	t, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels), hashgrove.Options{
+		Bits: 8, FastHash: hashgrove.FastHashOptions{CustomLearner: means{}, Learner: "means"},
+	})
+	fmt.Println(t.Report.NewItems.MAP > 0.9, err)
+	// Output: true <nil>
+}
+
+// clusters makes up vectors of three classes.
+func clusters(n int) (x [][]float32, labels []int) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range n {
+		row := make([]float32, 9)
+		for j := range row {
+			if row[j] = float32(rng.NormFloat64()); j/3 == i%3 {
+				row[j] += 3
+			}
+		}
+		x, labels = append(x, row), append(labels, i%3)
+	}
+	return x, labels
 }

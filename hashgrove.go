@@ -23,12 +23,25 @@
 package hashgrove
 
 import (
+	"fmt"
+	"strings"
+
+	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 )
 
 // Version is the release recorded in every model it trains.
 const Version = model.Version
+
+// Losses describes the losses of FastHashOptions.Loss for a line of help.
+func Losses() string {
+	var list []string
+	for _, l := range inference.Losses {
+		list = append(list, fmt.Sprintf("%s, %s", l.Name, l.About))
+	}
+	return strings.Join(list, "; ")
+}
 
 // Methods returns the names of all methods, FastHash first.
 func Methods() []string { return method.Names() }

@@ -111,6 +111,8 @@ type FastHashOptions struct {
 	Loss string
 	// Sweeps is how often it goes over the blocks of a bit; 0 means 2.
 	Sweeps int
+	// CustomLoss is a loss of your own; Loss then names it in the model ("" means "custom").
+	CustomLoss Loss
 	// Balance weighs pairs: "9:1" counts similar pairs nine times, "auto" gives similar and dissimilar pairs equal
 	// shares, and "classes" gives classes equal weight whatever their size. "" means auto for tags, classes where that
 	// suits the data, else "1:1".
@@ -129,6 +131,8 @@ type FastHashOptions struct {
 	// Learner is "trees"; "scores", how much a row looks like each class or tag; "linear", an SVM; or "auto", for trees
 	// or scores, whichever predict bits better. "" means auto, or trees if an option needs them.
 	Learner string
+	// CustomLearner is a learner of your own; Learner then names it in the model ("" means "custom").
+	CustomLearner Learner
 	// LinearColumns are extra columns for the trees: "off", "linear", "kernel", "auto" or "auto-kernel"; "" follows the
 	// effort.
 	LinearColumns string

@@ -45,6 +45,7 @@ func (o Options) resolve() (method.Options, error) {
 		},
 	}
 	m.FastHash.Linear.C = f.SVMCost
+	f.addOwn(&m.FastHash)
 	return m, f.balance(&m.FastHash)
 }
 

@@ -54,6 +54,8 @@ func (o *Options) settings() []setting {
 		{"resume", &o.Checkpoint.Resume, forThisRun, ""},
 		{"grow", &o.Grow, forThisRun, ""},
 		{"memory", &o.Memory, forThisRun, ""},
+		{"custom_loss", &f.CustomLoss, forThisRun, ""},
+		{"custom_learner", &f.CustomLearner, forThisRun, ""},
 
 		{"hold_out", &o.HoldOut, forAll, "classes to keep out of training, such as 8,9; eval then measures them separately"},
 		{"mirror_average", &o.Pictures.Average, forAll,

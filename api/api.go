@@ -76,6 +76,9 @@ const (
 	Cosine    = "cosine"    // one minus the cosine of the angle between vectors
 )
 
+// Rankings returns the values of Options.Rank.
+func Rankings() []string { return []string{Auto, Hamming, Margins, Expected} }
+
 // All returns the queries of a request, one or many.
 func (r *Request) All() []Query {
 	if r.Queries != nil {

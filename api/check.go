@@ -56,7 +56,7 @@ func (o *Options) Check() error {
 		name, value string
 		from        []string
 	}{
-		{"rank", o.Rank, []string{Auto, Hamming, Margins, Expected}},
+		{"rank", o.Rank, Rankings()},
 		{"ties", o.Ties, []string{Margins, Vectors}},
 		{"rerank", o.Rerank, []string{Euclidean, Cosine}},
 	} {

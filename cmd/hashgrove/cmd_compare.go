@@ -127,8 +127,8 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if !c.flags.Changed("methods") {
 		c.options.Methods = nil // whatever the data allow
 	}
-	if !slices.Contains([]string{api.Auto, api.Hamming, api.Margins, api.Expected}, c.rank) {
-		return cli.Usage("bad-flag-value", "--rank %s: choose auto, hamming, margins or expected", c.rank)
+	if !slices.Contains(api.Rankings(), c.rank) {
+		return cli.Usage("bad-flag-value", "--rank %s: choose one of %s", c.rank, strings.Join(api.Rankings(), ", "))
 	}
 	if c.rank != api.Auto {
 		c.options.Rank = compare.Ranking(c.rank)

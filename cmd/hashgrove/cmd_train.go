@@ -107,7 +107,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
-	f.StringVar(&o.FastHash.Loss, "loss", "", "pair `LOSS`: ksh or hinge")
+	f.StringVar(&o.FastHash.Loss, "loss", "", "pair `LOSS`: "+hashgrove.Losses())
 	f.StringVar(&o.FastHash.Balance, "balance", "",
 		"weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
 			"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+

@@ -173,7 +173,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 // weights do not follow Step 1, and returns nil if all weights are equal.
 func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows int) ([]float64, error) {
 	equal := t.EqualRowWeights || t.Order == TSH
-	if !t.mayGrowTrees() || equal && !t.Inference.BalanceClasses {
+	if !t.mayGrowTrees() && t.Own == nil || equal && !t.Inference.BalanceClasses {
 		return nil, nil
 	}
 	weight, err := vectors.Alloc[float64](m, rows)
@@ -232,10 +232,12 @@ func (r loop) finish(bit Bit) error {
 
 // fitter returns the learner for the rows, given their classes, or nil for tags.
 func (t Options) fitter(ctx context.Context, x *vectors.Columns, class []int32) (fitter, error) {
-	switch t.Learner {
-	case Linear:
+	switch {
+	case t.Own != nil:
+		return &ownFitter{t.Own, x, t.Threads, make([]int8, x.Rows)}, nil
+	case t.Learner == Linear:
 		return svm.New(x, t.Linear, t.Threads)
-	case Scores:
+	case t.Learner == Scores:
 		return newScoreFitter(ctx, x, class, t.Threads)
 	}
 	return t.trainer(ctx, x, t.Trees)

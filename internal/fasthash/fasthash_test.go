@@ -95,7 +95,8 @@ func TestTrainEveryCombination(t *testing.T) {
 	for _, order := range []Order{"", TSH} {
 		for _, learner := range []Learner{"", Linear} {
 			for _, method := range []inference.Method{inference.BlockGC, inference.ICM, inference.Spectral} {
-				for _, loss := range []inference.Loss{inference.KSH, inference.Hinge} {
+				for _, l := range inference.Losses {
+					loss := l.Name
 					for name, y := range map[string]affinity.Matrix{"classes": all, "sampled": sampled, "tags": tags} {
 						var first []byte
 						for _, threads := range []int{1, 3} {

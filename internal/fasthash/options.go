@@ -2,6 +2,7 @@ package fasthash
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fasthash/svm"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
 
@@ -35,8 +37,10 @@ type Options struct {
 	Order     Order             `json:"order"`     // how Step 1 and Step 2 alternate; "" means Stagewise
 	Inference inference.Options `json:"inference"` // Step 1
 	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Auto, or Trees if options need those
-	Trees     boost.Options     `json:"trees"`     // Step 2 with trees
-	Linear    svm.Options       `json:"linear"`    // Step 2 with hyperplanes
+	Own       Fit               `json:"-"`         // fits hyperplanes in place of the learner Linear; nil does not
+	OwnName   string            `json:"own_learner,omitempty"`
+	Trees     boost.Options     `json:"trees"`  // Step 2 with trees
+	Linear    svm.Options       `json:"linear"` // Step 2 with hyperplanes
 
 	// EqualRowWeights starts boosting from equal weights, as in the paper's text, instead of the weights sum_j |w_ij|
 	// of the released code.
@@ -113,6 +117,38 @@ const (
 	Linear Learner = "linear"
 )
 
+// Learners lists the learners.
+var Learners = []Learner{Auto, Trees, Scores, Linear}
+
+// Fit fits a hyperplane to the bit z (+1 or -1 per row); weight says how much each row counts, and nil that all count
+// alike.
+type Fit func(ctx context.Context, x *vectors.Columns, z []int8, weight []float64) (*model.Linear, error)
+
+// ownFitter is a fitter of hyperplanes by somebody else.
+type ownFitter struct {
+	fit     Fit
+	x       *vectors.Columns
+	threads int
+	output  []int8
+}
+
+// Fit implements fitter.
+func (f *ownFitter) Fit(
+	ctx context.Context, z []int8, weight []float64, _ uint64, _ int,
+) (model.Function, []int8, float64, error) {
+	h, err := f.fit(ctx, f.x, z, weight)
+	if err == nil {
+		err = model.Outputs(ctx, h, f.x, f.threads, f.output)
+	}
+	wrong := 0
+	for i, v := range f.output {
+		if v != z[i] {
+			wrong++
+		}
+	}
+	return h, f.output, float64(wrong) / float64(max(len(z), 1)), err
+}
+
 // WithDefaults returns the options with every default filled in as for few rows: all that can be checked before the
 // data are known.
 func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }
@@ -170,8 +206,10 @@ func (t Options) fillIn(d about) (Options, error) {
 func (t Options) checkLearner() error {
 	kinds := []string{columns.Off, columns.Linear, columns.Kernel, columns.Auto, columns.AutoKernel}
 	switch {
-	case !slices.Contains([]Learner{Auto, Trees, Scores, Linear}, t.Learner):
-		return fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", t.Learner, Auto, Trees, Scores, Linear)
+	case !slices.Contains(Learners, t.Learner):
+		return fmt.Errorf("unknown learner %q; the learners are %q", t.Learner, Learners)
+	case t.Own != nil && t.Learner != Linear:
+		return fmt.Errorf("a learner of your own fits hyperplanes in place of %q, not of %q", Linear, t.Learner)
 	case t.LinearColumns != "" && !slices.Contains(kinds, t.LinearColumns):
 		return fmt.Errorf("unknown linear columns %q; there are %q", t.LinearColumns, kinds)
 	case t.Learner == Scores && t.LinearColumns == columns.Off:

@@ -95,7 +95,7 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uin
 	q.pairs[0] = (q.pairs[0] - q.squares) / 2
 	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
 	var err error
-	if o.Loss.isLinear() {
+	if o.pair().linear {
 		q.gram, err = newGram(q, tags == nil, o.bits)
 	}
 	q.f = newField(q)

@@ -55,6 +55,7 @@ const (
 type Options struct {
 	Method Method `json:"method,omitempty"` // "" means BlockGC
 	Loss   Loss   `json:"loss,omitempty"`   // "" means KSH
+	Own    *Pair  `json:"-"`                // judges pairs in place of Loss, which names it
 	Sweeps int    `json:"sweeps,omitempty"` // over all blocks, for each bit; 0 means 2
 
 	// Factors of the losses of similar and dissimilar pairs; 0 means 1.
@@ -102,8 +103,8 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.Method != BlockGC && o.Method != ICM && o.Method != Spectral:
 		return o, message.New("unknown-method",
 			"inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
-	case o.Loss != KSH && o.Loss != Hinge:
-		return o, message.New("unknown-loss", "loss %q is unknown; choose %s or %s", o.Loss, KSH, Hinge)
+	case o.pair() == nil:
+		return o, message.New("unknown-loss", "loss %q is unknown; choose one of %s", o.Loss, lossNames())
 	case o.Sweeps < 0:
 		return o, message.New("bad-sweeps", "%d sweeps are impossible; give 1 or more", o.Sweeps)
 	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:
@@ -127,9 +128,7 @@ func (o Options) check(n, codeBits int) error {
 	// No sum of pair weights may exceed 2^62: n² pairs of at most 2 bits (times 4 for the hinge) times the weight.
 	limit := uint64(1<<62 - 1)
 	factors := []int{n, n, 2 * max(codeBits, o.Length), max(o.SimilarWeight, o.DissimilarWeight)}
-	if o.Loss == Hinge {
-		factors = append(factors, 4)
-	}
+	factors = append(factors, int(o.pair().near))
 	for _, f := range factors {
 		limit /= uint64(f)
 	}
@@ -193,7 +192,7 @@ type problem interface {
 
 	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
 	push(h []int8)
-	losses(ctx context.Context, l Loss, length int) (similar, dissimilar float64, err error)
+	losses(ctx context.Context, l *Pair, length int) (similar, dissimilar float64, err error)
 	// counts returns the number of similar and dissimilar pairs.
 	counts() (similar, dissimilar int64)
 }
@@ -206,6 +205,11 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	}
 	if err := o.check(y.Len(), bits); err != nil {
 		return nil, err
+	}
+	if o.Own != nil {
+		if err := o.Own.check(bits, o.Length); err != nil {
+			return nil, err
+		}
 	}
 	p := &Inference{opt: o, bits: bits, seed: seed, n: y.Len()}
 	if p.z, err = vectors.Alloc[int8](o.Spill, y.Len()); err != nil {
@@ -237,7 +241,7 @@ func (p *Inference) length(k int) int {
 
 // weights returns the pair weights of the next bit; sign multiplies those of similar pairs.
 func (p *Inference) weights(sign int64) weights {
-	return p.opt.Loss.weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
+	return p.opt.pair().weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
 }
 
 // Push appends the output of a hash function, +1 or -1 for every row, to the codes.
@@ -263,7 +267,7 @@ func (p *Inference) Objective(ctx context.Context) (float64, error) {
 	if p.done == 0 {
 		return 0, errors.New("there is no bit yet to judge")
 	}
-	near, far, err := p.p.losses(ctx, p.opt.Loss, p.length(p.done))
+	near, far, err := p.p.losses(ctx, p.opt.pair(), p.length(p.done))
 	if err != nil {
 		return 0, err
 	}

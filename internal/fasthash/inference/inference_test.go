@@ -205,7 +205,7 @@ func TestResultIsTheSameForAnyThreadsAndMerging(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	large, small := kinds(t, r, 530), kinds(t, r, 60)
 	for _, kind := range kindNames {
-		for _, loss := range []Loss{KSH, Hinge} {
+		for _, loss := range lossesOfTests() {
 			for _, method := range []Method{BlockGC, ICM, Spectral} {
 				y, bits := large[kind], 2
 				if method == Spectral { // slow
@@ -440,4 +440,43 @@ func (q *grouped) order() []int32 {
 		next[u]++
 	}
 	return rows
+}
+
+// TestOwnLoss: the hinge, said as a loss of somebody else, gives the same bits, and a loss that rises is refused.
+func TestOwnLoss(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	class := make([]int32, 60)
+	for i := range class {
+		class[i] = int32(rng.IntN(4))
+	}
+	y, err := affinity.ByClass(class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	infer := func(o Options) (bits []int8) {
+		p, err := New(y, 6, o, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 6 {
+			z, err := p.Infer(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			bits = append(bits, z...)
+			p.Push(z)
+		}
+		return bits
+	}
+	hinge := func(d, k int) int64 { return int64(max(0, k-2*d) * max(0, k-2*d)) }
+	if !slices.Equal(infer(Options{Loss: Hinge}), infer(Options{Own: Own(hinge)})) {
+		t.Error("the hinge as a loss of one's own gives other bits")
+	}
+	for name, cost := range map[string]func(d, k int) int64{
+		"rises": func(d, _ int) int64 { return int64(d) }, "falls deep": func(d, k int) int64 { return int64(-5 * k * k * d) },
+	} {
+		if _, err := New(y, 4, Options{Own: Own(cost)}, 1); !message.Is(err, "bad-loss") {
+			t.Errorf("a loss that %s: %v", name, err)
+		}
+	}
 }

@@ -1,5 +1,11 @@
 package inference
 
+import (
+	"strings"
+
+	"hashgrove/internal/message"
+)
+
 // Pair losses and the pair weights of one bit, as small integer tables.
 //
 // A loss L(d) judges the Hamming distance d of a pair, with loss length K (the number of bits it is normalised by):
@@ -28,23 +34,100 @@ const (
 	Hinge Loss = "hinge"
 )
 
-// isLinear reports whether the dissimilar weights are linear in d.
-func (l Loss) isLinear() bool { return l != Hinge }
+// Pair is a pair loss.
+type Pair struct {
+	Name  Loss
+	About string // in a line of help
 
-// value returns L(d) for a loss length.
-func (l Loss) value(d, length int, similar bool) float64 {
-	x, k := float64(d), float64(length)
-	switch {
-	case similar && l == KSH:
-		x = 2 * x / k
-	case similar:
-		x = x / k
-	case l == KSH:
-		x = 2 - 2*x/k
-	default:
-		x = max(0, 0.5-x/k)
+	linear bool  // the dissimilar weights are linear in d
+	near   int64 // the similar weights are -near (2d+1)
+	// value returns L(d) for a loss length k, and far the weight of a dissimilar pair.
+	value func(d, k float64, similar bool) float64
+	far   func(d, k int) int64
+}
+
+// Losses lists the losses. A new one is an entry here, for which the tests of definitions come by themselves.
+var Losses = []Pair{
+	{
+		Name: KSH, About: "squared difference from the wanted inner product, as in the paper", linear: true, near: 1,
+		value: func(d, k float64, similar bool) float64 {
+			if similar {
+				return square(2 * d / k)
+			}
+			return square(2 - 2*d/k)
+		},
+		far: func(d, k int) int64 { return int64(2*k - 2*d - 1) },
+	},
+	{
+		Name: Hinge, About: "dissimilar pairs need half of the bits to differ", near: 4,
+		value: func(d, k float64, similar bool) float64 {
+			if similar {
+				return square(d / k)
+			}
+			return square(max(0, 0.5-d/k))
+		},
+		far: func(d, k int) int64 {
+			a, b := int64(max(0, k-2*d)), int64(max(0, k-2*d-2))
+			return a*a - b*b
+		},
+	},
+}
+
+func square(x float64) float64 { return x * x }
+
+// Own returns a loss of somebody else: similar pairs cost (d/K)², as with Hinge, and dissimilar ones cost(d, K) / 4K².
+// The costs are whole numbers from 0 to 4K² that do not rise with d.
+func Own(cost func(d, k int) int64) *Pair {
+	return &Pair{
+		near: 4,
+		value: func(d, k float64, similar bool) float64 {
+			if similar {
+				return square(d / k)
+			}
+			return float64(cost(int(d), int(k))) / (4 * k * k)
+		},
+		far: func(d, k int) int64 { return cost(d, k) - cost(d+1, k) },
 	}
-	return x * x
+}
+
+// check reports costs that are not as Own wants them, for codes of some bits.
+func (l *Pair) check(bits, length int) error {
+	for p := range bits {
+		k, sum := length, int64(0)
+		if k == 0 {
+			k = p + 1
+		}
+		for d := range p + 1 {
+			w := l.far(d, k)
+			if sum += w; w < 0 || sum > 4*int64(k)*int64(k) {
+				return message.New("bad-loss", "the loss of dissimilar pairs of codes of %d bits, times %d, rises at distance %d "+
+					"or falls by more than %[2]d: give costs from 0 to %[2]d that do not rise", k, 4*k*k, d)
+			}
+		}
+	}
+	return nil
+}
+
+// pair returns the loss of the options.
+func (o *Options) pair() *Pair {
+	if o.Own != nil {
+		return o.Own
+	}
+	for i := range Losses {
+		if Losses[i].Name == o.Loss {
+			return &Losses[i]
+		}
+	}
+	return nil
+}
+
+// lossNames are the names of the losses, for a sentence.
+func lossNames() string {
+	names := make([]string, len(Losses))
+	for i, l := range Losses {
+		names[i] = string(l.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // weights are the pair weights of one bit.
@@ -58,21 +141,13 @@ type weights struct {
 }
 
 // weights returns the pair weights after p bits; similar and dissimilar are factors.
-func (l Loss) weights(p, length int, similar, dissimilar int64) weights {
+func (l *Pair) weights(p, length int, similar, dissimilar int64) weights {
 	w := weights{p: p, sim: make([]int64, p+1), dis: make([]int64, p+1)}
-	w.near, w.nearShift = similar, -int64(p+1)
+	w.near, w.nearShift = similar*l.near, -int64(p+1)
 	w.far, w.farShift = dissimilar, int64(2*length-1-p)
-	if l == Hinge {
-		w.near *= 4
-	}
 	for d := range p + 1 {
 		w.sim[d] = -w.near * int64(2*d+1)
-		if l == Hinge {
-			a, b := int64(max(0, length-2*d)), int64(max(0, length-2*d-2))
-			w.dis[d] = dissimilar * (a*a - b*b)
-		} else {
-			w.dis[d] = dissimilar * int64(2*length-2*d-1)
-		}
+		w.dis[d] = dissimilar * l.far(d, length)
 	}
 	return w
 }

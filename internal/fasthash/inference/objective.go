@@ -130,7 +130,7 @@ func (m moments) quadratic(a, s, count float64) float64 {
 }
 
 // losses implements problem.
-func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, dissimilar float64, err error) {
+func (q *grouped) losses(ctx context.Context, l *Pair, length int) (similar, dissimilar float64, err error) {
 	if q.gram == nil {
 		near, err := q.nearHistogram(ctx)
 		if err != nil {
@@ -157,10 +157,10 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 }
 
 // sum returns the sum of the loss over a histogram of distances.
-func (l Loss) sum(histogram []int64, length int, similar bool) float64 {
+func (l *Pair) sum(histogram []int64, length int, similar bool) float64 {
 	sum := 0.0
 	for d, c := range histogram {
-		sum += float64(float64(c) * l.value(d, length, similar))
+		sum += float64(float64(c) * l.value(float64(d), float64(length), similar))
 	}
 	return sum
 }

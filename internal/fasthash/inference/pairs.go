@@ -287,7 +287,7 @@ func (q *listed) fields(ctx context.Context, w weights, h []int8, rows []float64
 }
 
 // losses implements problem.
-func (q *listed) losses(_ context.Context, l Loss, length int) (similar, dissimilar float64, err error) {
+func (q *listed) losses(_ context.Context, l *Pair, length int) (similar, dissimilar float64, err error) {
 	return l.sum(q.histogram(&q.near), length, true), l.sum(q.histogram(&q.far), length, false), nil
 }
 
