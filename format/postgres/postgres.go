@@ -29,19 +29,8 @@ func (t table) Info(ctx context.Context) (hashgrove.TableInfo, error) {
 	return hashgrove.TableInfo{Server: i.Server, Table: i.Table, Exact: i.Exact}, err
 }
 
-func (t table) Plan(s index.Source) []hashgrove.Statement { return t.Table.Plan(source(s).Space) }
-
-func (t table) Push(ctx context.Context, s index.Source, o hashgrove.PushOptions) (hashgrove.Pushed, error) {
-	r, err := t.Table.Push(ctx, source(s), o)
-	p := hashgrove.Pushed{Server: r.Info.Server, Items: r.Items, Written: r.Written, Retries: r.Retries}
-	for _, refused := range r.Refused {
-		p.Refused = append(p.Refused, hashgrove.Refusal{ID: api.ID(refused.ID.String()), Reason: refused.Reason})
-	}
-	return p, err
-}
-
-func (t table) Verify(ctx context.Context, s index.Source) (hashgrove.Verification, error) {
-	return t.Table.Verify(ctx, source(s))
+func (t table) Plan(s index.Source) []hashgrove.Statement {
+	return t.Table.Plan(postgres.Space{Bits: s.Bits, Fingerprint: s.Fingerprint})
 }
 
 func (t table) Read(ctx context.Context, f index.Filter, progress func(done, total int)) (*index.Batch, error) {
@@ -69,11 +58,4 @@ func (t table) Read(ctx context.Context, f index.Filter, progress func(done, tot
 
 func (t table) Searcher(ctx context.Context, m *model.Model) (api.Searcher, error) {
 	return postgres.NewSearcher(ctx, t.Table, m)
-}
-
-// source translates for package postgres.
-func source(s index.Source) postgres.Source {
-	return postgres.Source{
-		Space: postgres.Space{Bits: s.Bits, Fingerprint: s.Fingerprint}, Items: s.Items, Unique: s.Unique, Each: s.Each,
-	}
 }

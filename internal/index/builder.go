@@ -37,7 +37,7 @@ func Collect(
 		first := b.ids.len()
 		b.reserve(len(p.IDs), n)
 		if !b.codes.Append(p.Codes) || b.codes.Len() != first+len(p.IDs) {
-			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
+			return fmt.Errorf("the codes from id %q on are not codes of %d bits", p.IDs[0].Short(), bits)
 		}
 		for i, id := range p.IDs {
 			b.ids.add(id)

@@ -70,6 +70,9 @@ func (a ID) String() string {
 	return strconv.FormatInt(a.number, 10)
 }
 
+// Short returns the id for a message, cut if it is long.
+func (a ID) Short() string { return shortened(a.String()) }
+
 // Integer returns the id as an integer, and whether it is one.
 func (a ID) Integer() (int64, bool) { return a.number, a.text == "" }
 

@@ -158,7 +158,7 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
 				return message.New("duplicate-id", "item %d: the id %q is already in the index: leave it out, or replace it",
-					r, shortened(b.IDs[r].String()))
+					r, b.IDs[r].Short())
 			}
 		}
 	}

@@ -239,7 +239,7 @@ func (b *Batch) Order(replace bool) ([]int, error) {
 			continue
 		}
 		if !replace {
-			return nil, message.New("duplicate-id", "item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
+			return nil, message.New("duplicate-id", "item %d: the id %q is in the batch twice", r, b.IDs[r].Short())
 		}
 		kept[len(kept)-1] = r
 	}
@@ -274,7 +274,7 @@ func (b *Batch) Check(bits int) error {
 }
 
 func (b *Batch) refusal(i int, code message.Code, format string, args ...any) error {
-	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), message.New(code, format, args...))
+	return fmt.Errorf("item %d (id %q): %w", i, b.IDs[i].Short(), message.New(code, format, args...))
 }
 
 // CheckDetails returns an error for ids, labels, tags and attributes that no index can hold.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -57,7 +58,7 @@ func openTarget(t *testing.T, target Target) *Table {
 }
 
 // fill pushes items in memory.
-func fill(t *testing.T, e *Table, b *index.Batch, o PushOptions) (PushReport, error) {
+func fill(t *testing.T, e *Table, b *index.Batch, o PushOptions) (hashgrove.Pushed, error) {
 	t.Helper()
 	return e.Push(t.Context(), sourceOf(b), o)
 }
@@ -218,7 +219,7 @@ func checkRefusals(t *testing.T, s *pgtest.Server) {
 		t.Errorf("%d items in the table", n)
 	}
 	for _, refused := range r.Refused {
-		if !strings.Contains(fmt.Sprint(b.IDs[17], b.IDs[60], b.IDs[33], b.IDs[80]), refused.ID.String()) {
+		if !strings.Contains(fmt.Sprint(b.IDs[17], b.IDs[60], b.IDs[33], b.IDs[80]), string(refused.ID)) {
 			t.Errorf("%v was refused: %s", refused.ID, refused.Reason)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 )
@@ -19,42 +20,17 @@ import (
 // PushOptions control a push.
 type PushOptions = hashgrove.PushOptions
 
-// Refusal is an item that the database refused.
-type Refusal struct {
-	ID     index.ID `json:"id"`
-	Reason string   `json:"reason"`
-}
-
 // maxRefusals is the number of refused items after which a push gives up.
 const maxRefusals = 100
-
-// PushReport is the outcome of a push.
-type PushReport struct {
-	Info    Info
-	Items   int       // to push, or the number read if the source does not know
-	Written int       // by this push
-	Retries int       // batches sent again
-	Refused []Refusal // in the order of their ids
-}
-
-// Source provides items to push, read a part at a time.
-type Source struct {
-	Space
-	Items  int  // number of items; negative means unknown until all are read
-	Unique bool // ids are known to be unique, so duplicates need not be detected
-
-	// Each passes on all items, in the same order on every call. The receiver owns each part.
-	Each func(ctx context.Context, take func(*index.Batch) error) error
-}
 
 // Push writes the items of a source: it creates the table or checks that the codes belong in it, and writes batches in
 // the order of the source. In memory it holds the batches in flight, two more, and 64 bits of each id that may occur
 // twice. A batch that fails because the database cannot be reached is sent again, which is harmless since items are
 // replaced by id. If an item is refused, the others are written and the error names it.
-func (t *Table) Push(ctx context.Context, s Source, o PushOptions) (PushReport, error) {
-	p := &push{write: t.Write, source: s, o: o.WithDefaults(), report: PushReport{Items: max(s.Items, 0)}}
-	var err error
-	if p.report.Info, err = t.Prepare(ctx, s.Space); err == nil {
+func (t *Table) Push(ctx context.Context, s index.Source, o PushOptions) (hashgrove.Pushed, error) {
+	p := &push{write: t.Write, source: s, o: o.WithDefaults(), report: hashgrove.Pushed{Items: max(s.Items, 0)}}
+	info, err := t.Prepare(ctx, Space{s.Bits, s.Fingerprint})
+	if p.report.Server = info.Server; err == nil {
 		err = p.run(ctx)
 	}
 	if err != nil && ctx.Err() != nil {
@@ -66,12 +42,12 @@ func (t *Table) Push(ctx context.Context, s Source, o PushOptions) (PushReport, 
 // push is a push in progress.
 type push struct {
 	write  func(context.Context, *index.Batch) error
-	source Source
+	source index.Source
 	o      PushOptions
 	ids    identities
 
 	mu     sync.Mutex
-	report PushReport
+	report hashgrove.Pushed
 	done   int
 	err    error
 }
@@ -105,11 +81,13 @@ func (p *push) run(ctx context.Context) error {
 	if p.err == nil { // otherwise reading was merely cancelled
 		p.err = cmp.Or(err, ctx.Err())
 	}
-	slices.SortFunc(p.report.Refused, func(a, b Refusal) int { return a.ID.Compare(b.ID) })
+	slices.SortFunc(p.report.Refused, func(a, b hashgrove.Refusal) int {
+		return index.Text(string(a.ID)).Compare(index.Text(string(b.ID)))
+	})
 	if n := len(p.report.Refused); n > 0 && p.err == nil {
 		first := p.report.Refused[0]
 		p.err = fmt.Errorf("%w: %d of %d, the first is %q: %s",
-			ErrRefused, n, p.report.Items, first.ID.String(), first.Reason)
+			ErrRefused, n, p.report.Items, first.ID, first.Reason)
 	}
 	return p.err
 }
@@ -123,7 +101,7 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 		}
 		for i, id := range part.IDs {
 			if !p.source.Unique && !p.ids.add(id) {
-				return message.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
+				return message.New("duplicate-id", "item %d: duplicate id %q", n, id.Short())
 			}
 			it := part.Item(i)
 			n++
@@ -190,7 +168,7 @@ func (p *push) halve(ctx context.Context, b *index.Batch) (refused int, err erro
 	}
 	if len(b.IDs) == 1 {
 		p.mu.Lock()
-		p.report.Refused = append(p.report.Refused, Refusal{b.IDs[0], err.Error()})
+		p.report.Refused = append(p.report.Refused, hashgrove.Refusal{ID: api.ID(b.IDs[0].String()), Reason: err.Error()})
 		many := len(p.report.Refused) > maxRefusals
 		p.mu.Unlock()
 		if many {
@@ -281,12 +259,4 @@ func (s *identities) add(id index.ID) bool {
 	}
 	s.seen[key] = struct{}{}
 	return true
-}
-
-// shortened returns an id as quoted in messages.
-func shortened(id index.ID) string {
-	if text := id.String(); len(text) > 60 {
-		return text[:60] + "..."
-	}
-	return id.String()
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
@@ -20,16 +21,16 @@ import (
 )
 
 // sourceOf returns items in memory as a source.
-func sourceOf(b *index.Batch) Source {
-	return Source{
-		Space: Space{b.Codes.Bits, b.Fingerprint}, Items: len(b.IDs),
+func sourceOf(b *index.Batch) index.Source {
+	return index.Source{
+		Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Items: len(b.IDs),
 		Each: func(_ context.Context, take func(*index.Batch) error) error { return take(b) },
 	}
 }
 
 // pushTo pushes a source to a function.
-func pushTo(t *testing.T, s Source, o PushOptions, write func(context.Context, *index.Batch) error) (PushReport, error) {
-	p := &push{write: write, source: s, o: o.WithDefaults(), report: PushReport{Items: max(s.Items, 0)}}
+func pushTo(t *testing.T, s index.Source, o PushOptions, write func(context.Context, *index.Batch) error) (hashgrove.Pushed, error) {
+	p := &push{write: write, source: s, o: o.WithDefaults(), report: hashgrove.Pushed{Items: max(s.Items, 0)}}
 	err := p.run(t.Context())
 	return p.report, err
 }
@@ -99,8 +100,8 @@ func TestPushDoesNotWaitForEver(t *testing.T) {
 // way: ids leave a hash each.
 func TestPushInBoundedMemory(t *testing.T) {
 	const n = 200_000
-	s := Source{
-		Space: Space{Bits: 64, Fingerprint: searchtest.Fingerprint}, Items: -1,
+	s := index.Source{
+		Bits: 64, Fingerprint: searchtest.Fingerprint, Items: -1,
 		Each: func(ctx context.Context, take func(*index.Batch) error) error {
 			for first := 0; first < n; first += 1000 {
 				b := index.NewBatch(64)

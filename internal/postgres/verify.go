@@ -21,7 +21,7 @@ type Verification = hashgrove.Verification
 // Verify compares a table with the items that were pushed, bit by bit, and its answers to a few hundred searches with
 // those of an exact index of all that it holds: the nearest items and all within a radius, with and without filters.
 // The error names the first difference; pgvector may miss items.
-func (t *Table) Verify(ctx context.Context, s Source) (v Verification, err error) {
+func (t *Table) Verify(ctx context.Context, s index.Source) (v Verification, err error) {
 	info, err := t.Info(ctx)
 	if err != nil {
 		return v, err
@@ -47,10 +47,10 @@ func (t *Table) Verify(ctx context.Context, s Source) (v Verification, err error
 			it, there := exact.Get(id)
 			if !there {
 				return message.New("table-differs", "item %q was written but is not in the table: did someone remove it?",
-					shortened(id))
+					id.Short())
 			}
 			if what := difference(b.Item(i), it); what != "" {
-				return message.New("table-differs", "item %q came back with a different %s than was written", shortened(id), what)
+				return message.New("table-differs", "item %q came back with a different %s than was written", id.Short(), what)
 			}
 			v.Items++
 		}

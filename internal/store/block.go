@@ -102,7 +102,7 @@ func (b *block) record(i int) []byte {
 // unpack converts the codes to words.
 func (b *block) unpack() error {
 	if b.words.Data = b.words.Data[:0]; !b.words.Append(b.codes) {
-		return damaged("a code of the block of id %s has bits beyond %d", shortened(b.ids[0]), b.words.Bits)
+		return damaged("a code of the block of id %s has bits beyond %d", b.ids[0].Short(), b.words.Bits)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (b *block) unseal(key, value []byte) (sum uint32, err error) {
 	payload, sum, err := unseal(key, value)
 	if err != nil {
 		id, _ := parseKey(key)
-		return 0, fmt.Errorf("block of id %s: %w", shortened(id), err)
+		return 0, fmt.Errorf("block of id %s: %w", id.Short(), err)
 	}
 	return sum, b.parse(key, payload)
 }
@@ -140,7 +140,7 @@ func (b *block) parse(key, payload []byte) error {
 	}
 	count, rest, ok := uvarint(payload)
 	if !ok || count == 0 || count > uint64(len(rest)) { // a code has at least one byte
-		return damaged("the block of id %s claims %d items", shortened(first), count)
+		return damaged("the block of id %s claims %d items", first.Short(), count)
 	}
 	n := int(count)
 	b.ids = append(b.ids[:0], first)
@@ -153,7 +153,7 @@ func (b *block) parse(key, payload []byte) error {
 		return err
 	}
 	if n > len(rest)/b.size {
-		return damaged("the block of id %s ends early", shortened(first))
+		return damaged("the block of id %s ends early", first.Short())
 	}
 	b.codes, rest = rest[:n*b.size], rest[n*b.size:]
 	if len(rest) == 0 {
@@ -164,13 +164,13 @@ func (b *block) parse(key, payload []byte) error {
 	for range n {
 		length, more, ok := uvarint(rest)
 		if !ok || length > uint64(len(more)) {
-			return damaged("the block of id %s ends early", shortened(first))
+			return damaged("the block of id %s ends early", first.Short())
 		}
 		b.records = append(b.records, more[:length])
 		rest = more[length:]
 	}
 	if len(rest) > 0 {
-		return damaged("the block of id %s does not end where it should", shortened(first))
+		return damaged("the block of id %s does not end where it should", first.Short())
 	}
 	return nil
 }
@@ -198,12 +198,12 @@ func (b *block) parseTexts(n int, first, rest []byte) ([]byte, error) {
 		share, more, ok := uvarint(rest)
 		length, more, ok2 := uvarint(more)
 		if !ok || !ok2 || share > uint64(len(last)) || length > uint64(len(more)) {
-			return nil, damaged("an id of the block of id %s ends early", shortened(b.ids[0]))
+			return nil, damaged("an id of the block of id %s ends early", b.ids[0].Short())
 		}
 		rest = more[length:]
 		next = append(append(next[:0], last[:share]...), more[:length]...)
 		if bytes.Compare(next, last) <= 0 {
-			return nil, damaged("the ids of the block of id %s are not in order", shortened(b.ids[0]))
+			return nil, damaged("the ids of the block of id %s are not in order", b.ids[0].Short())
 		}
 		id, err := textID(next)
 		if err != nil {
@@ -292,12 +292,4 @@ func (p *packer) flush() error {
 	p.n, p.some = 0, false
 	p.ids, p.codes, p.records = p.ids[:0], p.codes[:0], p.records[:0]
 	return err
-}
-
-// shortened returns an id for a message, cut if it is long.
-func shortened(id index.ID) string {
-	if s := id.String(); len(s) > 60 {
-		return s[:60] + "..."
-	}
-	return id.String()
 }

@@ -172,7 +172,7 @@ func (c *contents) readItems(ctx context.Context, visit visitBlock) error {
 	var last index.ID
 	err := c.eachBlock(ctx, func(b *block, sum uint32) error {
 		if have.items > 0 && b.ids[0].Compare(last) <= 0 {
-			return damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
+			return damaged("ids %s and %s are not in order", last.Short(), b.ids[0].Short())
 		}
 		have.blocks++
 		have.sum += uint64(sum)

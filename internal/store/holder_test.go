@@ -317,8 +317,8 @@ func (d *database) searcher(r *rapid.T, w *searchtest.World) api.Searcher {
 	for i, id := range w.Items.IDs {
 		ids[i] = id.String()
 	}
-	_, err := d.table.Push(ctx, postgres.Source{
-		Space: postgres.Space{Bits: w.Bits(), Fingerprint: w.Items.Fingerprint}, Items: len(ids),
+	_, err := d.table.Push(ctx, index.Source{
+		Bits: w.Bits(), Fingerprint: w.Items.Fingerprint, Items: len(ids),
 		Each: func(_ context.Context, take func(*index.Batch) error) error { return take(w.Items) },
 	}, postgres.PushOptions{})
 	if err == nil {

@@ -95,7 +95,7 @@ func (s *Store) encode(
 				continue
 			}
 			if seen[at] {
-				return message.New("duplicate-id", "vector %d: the id %q appears twice: keep one of them", first+r, shortened(id))
+				return message.New("duplicate-id", "vector %d: the id %q appears twice: keep one of them", first+r, id.Short())
 			}
 			seen[at] = true
 			done++
@@ -111,7 +111,7 @@ func (s *Store) encode(
 	}
 	if at := slices.Index(seen, false); at >= 0 {
 		return codes, message.New("missing-vectors", "%d of %d items have no vector, for instance id %q: "+
-			"give the vectors of all items", len(ids)-done, len(ids), shortened(ids[at]))
+			"give the vectors of all items", len(ids)-done, len(ids), ids[at].Short())
 	}
 	return codes, nil
 }

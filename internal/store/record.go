@@ -104,7 +104,7 @@ func (r *records) parse(b []byte, it *index.Item) error {
 		}
 	}
 	if r.bad || len(r.rest) > 0 {
-		return damaged("label, tags or attributes of id %s cannot be read", shortened(it.ID))
+		return damaged("label, tags or attributes of id %s cannot be read", it.ID.Short())
 	}
 	return nil
 }

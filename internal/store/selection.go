@@ -49,7 +49,7 @@ func (x *Selection) Items(ctx context.Context, hits []index.Hit) ([]index.Item, 
 	for i, id := range ids {
 		it, ok := found[id]
 		if !ok {
-			return nil, withPath(x.store.path, damaged("the item %s existed but cannot be found", shortened(id)))
+			return nil, withPath(x.store.path, damaged("the item %s existed but cannot be found", id.Short()))
 		}
 		items[i] = it
 	}

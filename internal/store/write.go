@@ -211,7 +211,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 	if old != nil && !e.replace && !e.update {
 		return nil, nil, false, message.New("duplicate-id",
 			"item %d: the id %q is already in the index: leave it out, or replace it",
-			r, shortened(e.ids[i]))
+			r, e.ids[i].Short())
 	}
 	it := e.batch.Item(r)
 	if old != nil && len(old.record) > 0 {
@@ -222,7 +222,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 		it = it.Completed(before, e.update && e.replace)
 		if n := len(it.Attributes); n > index.MaxAttributes {
 			return nil, nil, false, message.New("too-many-attributes", "item %d (id %q): %d attributes with those it has, "+
-				"and at most %d are allowed", r, shortened(it.ID), n, index.MaxAttributes)
+				"and at most %d are allowed", r, it.ID.Short(), n, index.MaxAttributes)
 		}
 	}
 	if e.record = appendRecord(e.record[:0], it); e.update {
