@@ -1,7 +1,5 @@
 package api
 
-import ()
-
 // Answer holds one result per query, in the order of the queries.
 type Answer struct {
 	Collection  string   `json:"collection,omitempty"` // in a service

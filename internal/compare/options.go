@@ -49,10 +49,11 @@ type Options struct {
 	Each func(method string, bits int, m *model.Model)
 }
 
-type (
-	Metric  = eval.Metric  // that of package eval
-	Ranking = eval.Ranking // that of package eval
-)
+// Metric is a measure of the answers.
+type Metric = eval.Metric
+
+// Ranking is an order of the answers.
+type Ranking = eval.Ranking
 
 // NoNeighbours skips the search for float neighbours.
 const NoNeighbours eval.Metric = "none"
