@@ -25,11 +25,11 @@ type album struct {
 	data  picture.Source
 	paths []string // of the data
 
-	mu     sync.RWMutex
-	making bool // until all pictures are made
-	file   *os.File
-	at     map[index.ID]span
-	size   int64
+	mu         sync.RWMutex
+	unfinished bool // until all pictures are made
+	file       *os.File
+	at         map[index.ID]span
+	size       int64
 }
 
 // span locates a picture in the file.
@@ -67,7 +67,7 @@ func newAlbum(paths []string, id string) (*album, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // the file lives while open; systems that refuse this remove it in close
-	return &album{data: src, paths: paths, making: true, file: f, at: map[index.ID]span{}}, nil
+	return &album{data: src, paths: paths, unfinished: true, file: f, at: map[index.ID]span{}}, nil
 }
 
 // fill makes the thumbnails of all items.
@@ -75,7 +75,7 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.making = false
+		a.unfinished = false
 	}()
 	shape := a.data.Preparation().Shape
 	var room []uint8
@@ -147,7 +147,7 @@ func (a *album) get(id index.ID) ([]byte, error) {
 	defer a.mu.RUnlock()
 	p, ok := a.at[id]
 	switch {
-	case !ok && a.making:
+	case !ok && a.unfinished:
 		return nil, problem(http.StatusServiceUnavailable,
 			"the pictures are still being made, %d so far: try again in a moment", len(a.at))
 	case !ok || a.file == nil:
@@ -159,13 +159,13 @@ func (a *album) get(id index.ID) ([]byte, error) {
 }
 
 // progress returns the number of thumbnails, and whether more are being made.
-func (a *album) progress() (made int, making bool) {
+func (a *album) progress() (made int, unfinished bool) {
 	if a == nil {
 		return 0, false
 	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return len(a.at), a.making
+	return len(a.at), a.unfinished
 }
 
 func (a *album) close() error {

@@ -45,8 +45,8 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 	if p, err := a.get(index.Text("1.png")); p != nil || !errors.As(err, &later) || later.status != 503 {
 		t.Errorf("%d bytes, %v", len(p), err)
 	}
-	if made, making := a.progress(); made != 0 || !making {
-		t.Errorf("%d pictures before the first, being made: %t", made, making)
+	if made, unfinished := a.progress(); made != 0 || !unfinished {
+		t.Errorf("%d pictures before the first, being made: %t", made, unfinished)
 	}
 	if err := a.fill(ctx, x.Snapshot()); err != nil {
 		t.Error(err)
@@ -56,10 +56,10 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", id, len(p), err)
 		}
 	}
-	if _, making := a.progress(); making {
+	if _, unfinished := a.progress(); unfinished {
 		t.Error("all pictures are made, and still more are said to come")
 	}
-	if _, making := (*album)(nil).progress(); making {
+	if _, unfinished := (*album)(nil).progress(); unfinished {
 		t.Error("without an album pictures are being made")
 	}
 }

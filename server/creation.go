@@ -120,8 +120,8 @@ func (s *Server) newIndex(a *answer, r *http.Request) (o store.Options, err erro
 // create makes the file of a collection and serves it. The file gets its name when it is whole and on disk: a service
 // that is killed has either all of the collection at its next start, or nothing.
 func (s *Server) create(ctx context.Context, name string, o store.Options) (*collection, error) {
-	s.making.Lock()
-	defer s.making.Unlock()
+	s.creating.Lock()
+	defer s.creating.Unlock()
 	exists := api.Errorf(api.ErrExists, "there is already a collection %q: choose another name, or drop it first", name)
 	created := 0
 	for _, c := range s.all() {
@@ -159,8 +159,8 @@ func (s *Server) dropCollection(a *answer, _ *http.Request, c *collection) (any,
 		return nil, problem(http.StatusConflict,
 			"the collection %q was not created over HTTP: its file stays, and the one who starts the service decides", c.name)
 	}
-	s.making.Lock()
-	defer s.making.Unlock()
+	s.creating.Lock()
+	defer s.creating.Unlock()
 	if now, err := s.collection(c.name); err != nil || now != c {
 		return nil, c.gone() // somebody else has dropped it meanwhile
 	}

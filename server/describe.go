@@ -45,7 +45,7 @@ func (c *collection) summary() api.Summary {
 			a.Takes = "pictures"
 		}
 	}
-	if made, making := c.album.progress(); making {
+	if made, unfinished := c.album.progress(); unfinished {
 		a.PicturesMade = &made
 	}
 	if info.Degraded != "" {

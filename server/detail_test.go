@@ -13,7 +13,7 @@ import (
 
 // TestAnswersWithDetailMatchTheDocument: hits and explanations of codes with detail are as the document says, too.
 func TestAnswersWithDetailMatchTheDocument(t *testing.T) {
-	w := searchtest.NewWorld(searchtest.Size{Items: 60, Bits: 40, Detail: 16, Rank: api.Expected}, 1)
+	w := searchtest.NewFixture(searchtest.Size{Items: 60, Bits: 40, Detail: 16, Rank: api.Expected}, 1)
 	path := filepath.Join(t.TempDir(), "detail.hgi")
 	s, err := store.Create(t.Context(), path, store.Options{
 		Model: w.Model, Bits: w.Bits(), Fingerprint: w.Model.Fingerprint(), Items: w.Items,

@@ -128,8 +128,8 @@ type Server struct {
 	stop    context.CancelFunc
 	behind  sync.WaitGroup
 
-	making sync.Mutex // held while a collection is created or dropped
-	tries  bool       // data can be uploaded to train on
+	creating sync.Mutex // held while a collection is created or dropped
+	tries    bool       // data can be uploaded to train on
 
 	stopTry func() error // nil without uploads
 

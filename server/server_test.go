@@ -64,7 +64,7 @@ type hit struct {
 
 // TestFormsOfQueries sends the same query in every form that HTTP has; package search compares answers with the definition.
 func TestFormsOfQueries(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	if st, err := store.Open(ctx, w.path, store.OpenOptions{ReadOnly: true, Wait: -1}); err == nil {
 		t.Error("the file of a collection that can be written is not locked")
 		_ = st.Close()
@@ -75,11 +75,11 @@ func TestFormsOfQueries(t *testing.T) {
 	var want found
 	w.get(&want, "POST", path, map[string]any{"id": 5, "k": 7, "where": where})
 	packed, err := hex.DecodeString(want.Results[0].Code)
-	if err != nil || len(want.Results[0].Hits) != 7 || want.Collection != "shop" || want.Items != worldRows ||
+	if err != nil || len(want.Results[0].Hits) != 7 || want.Collection != "shop" || want.Items != servedRows ||
 		want.Fingerprint != w.model.Fingerprint().String() {
 		t.Fatalf("%+v, %v", want, err)
 	}
-	one := vectors.Matrix{Rows: 1, Cols: worldDim, Data: w.x.Row(5)}
+	one := vectors.Matrix{Rows: 1, Cols: servedDim, Data: w.x.Row(5)}
 	for name, ask := range map[string]func(a *found){
 		"base64": func(a *found) {
 			w.get(a, "POST", path, map[string]any{"code_base64": base64.StdEncoding.EncodeToString(packed), "k": 7, "where": where})
@@ -100,7 +100,7 @@ func TestFormsOfQueries(t *testing.T) {
 }
 
 func TestEncodingEqualsTheModel(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	want, err := w.model.Encode(ctx, w.x, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestEncodingEqualsTheModel(t *testing.T) {
 		Bits    int
 	}
 	w.get(&a, "POST", path, map[string]any{"vectors": rows, "margins": true})
-	if !slices.Equal(a.Codes, digits) || len(a.Margins) != len(rows) || a.Bits != worldBits {
+	if !slices.Equal(a.Codes, digits) || len(a.Margins) != len(rows) || a.Bits != servedBits {
 		t.Errorf("JSON: %d codes, %d margins", len(a.Codes), len(a.Margins))
 	}
 	if _, h, b := w.call("POST", path, floats(w.x), "Accept", "application/octet-stream"); !bytes.Equal(b, packed) ||
@@ -139,7 +139,7 @@ func TestEncodingEqualsTheModel(t *testing.T) {
 }
 
 func TestItemsCanBeChanged(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	const items = "/v1/collections/shop/items"
 	var put struct{ Written int }
 	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"vector": w.x.Row(0), "label": "new", "attributes": map[string]any{"price": 1}})
@@ -205,7 +205,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		}
 		page = "?limit=50&after=" + url.QueryEscape(fmt.Sprint(list.Next))
 	}
-	if seen != worldRows+1 {
+	if seen != servedRows+1 {
 		t.Errorf("pages have %d items", seen)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`, "dry_run": true})
@@ -213,7 +213,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Errorf("a dry run: %+v", n)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `has id`, "dry_run": true})
-	if n.Deleted != worldRows+1 || len(n.IDs) != 100 || n.MoreIDs != n.Deleted-100 {
+	if n.Deleted != servedRows+1 || len(n.IDs) != 100 || n.MoreIDs != n.Deleted-100 {
 		t.Errorf("%d of %d ids are listed, and %d are said to be left out", len(n.IDs), n.Deleted, n.MoreIDs)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`})
@@ -225,7 +225,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 	w.get(&n, "DELETE", items+"/8", nil)
 	w.refused(404, "DELETE", items+"/8", nil)
 	columns := map[string]any{
-		"ids": []any{1000, 1001}, "vectors_base64": base64.StdEncoding.EncodeToString(floats(vectors.Matrix{Data: w.x.Data[:2*worldDim]})),
+		"ids": []any{1000, 1001}, "vectors_base64": base64.StdEncoding.EncodeToString(floats(vectors.Matrix{Data: w.x.Data[:2*servedDim]})),
 		"labels": []string{"p", "q"}, "mode": "add",
 	}
 	w.get(&n, "POST", items, columns)
@@ -242,7 +242,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := store.Verify(ctx, backup, nil)
-	if err != nil || report.Items != worldRows+1-2-1-1+2 {
+	if err != nil || report.Items != servedRows+1-2-1-1+2 {
 		t.Errorf("backup: %+v, %v", report, err)
 	}
 	var described struct {
@@ -256,7 +256,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 }
 
 func TestReloadTakesTheNewFile(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	next := filepath.Join(t.TempDir(), "next.hgi")
 	shorter := w.model.Prefix(12)
 	w.fill(next, shorter)
@@ -265,7 +265,7 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 		Fingerprint string
 	}
 	w.get(&a, "POST", "/v1/collections/shop/reload", nil) // nothing has changed
-	if a.Bits != worldBits {
+	if a.Bits != servedBits {
 		t.Fatalf("%+v", a)
 	}
 	stop, failed := make(chan struct{}), make(chan string, 1)
@@ -312,7 +312,7 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 func TestAccess(t *testing.T) {
 	const read, write = "read-token-read-token", "write-token-write-token"
 	logs := new(logText)
-	w := newWorld(t, func(o *server.Options) {
+	w := newShop(t, func(o *server.Options) {
 		o.ReadToken, o.WriteToken, o.LogAll = read, write, true
 		o.Hosts, o.Origins = server.Loopback, []string{"https://shop.example"}
 		o.Log = slog.New(slog.NewJSONHandler(logs, nil))
@@ -357,7 +357,7 @@ func TestAccess(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	w := newWorld(t, func(o *server.Options) { o.ReadOnly, o.Folder = true, "" })
+	w := newShop(t, func(o *server.Options) { o.ReadOnly, o.Folder = true, "" })
 	w.refused(403, "DELETE", "/v1/collections/shop/items/3", nil)
 	w.refused(403, "PUT", "/v1/collections/shop/items/3", `{"code": "ffff"}`)
 	st, err := store.Open(ctx, w.path, store.OpenOptions{ReadOnly: true})
@@ -375,7 +375,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestFacetsModelAndReasons(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	var f struct {
 		Items        int
 		Labels, Tags []struct {
@@ -410,7 +410,7 @@ func TestFacetsModelAndReasons(t *testing.T) {
 	for _, i := range m.Importance {
 		sum += i.Share
 	}
-	if m.Kind != "trees" || m.Dims != worldDim || math.Abs(sum-1) > 1e-9 || m.Info["sketch"] != nil {
+	if m.Kind != "trees" || m.Dims != servedDim || math.Abs(sum-1) > 1e-9 || m.Info["sketch"] != nil {
 		t.Errorf("%+v, shares %g", m, sum)
 	}
 	var e struct {

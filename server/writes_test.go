@@ -18,7 +18,7 @@ import (
 
 // TestBlankFiltersDeleteNothing: what a program sends that has no condition left.
 func TestBlankFiltersDeleteNothing(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	for _, blank := range []string{"", " ", "\t\n"} {
 		for _, dry := range []bool{false, true} {
 			w.refused(400, "POST", "/v1/collections/shop/delete", map[string]any{"where": blank, "dry_run": dry})
@@ -26,8 +26,8 @@ func TestBlankFiltersDeleteNothing(t *testing.T) {
 	}
 	var a struct{ Deleted int }
 	w.get(&a, "POST", "/v1/collections/shop/delete", map[string]any{"where": "has id"})
-	if a.Deleted != worldRows {
-		t.Errorf("%d deleted after blank filters, want all %d", a.Deleted, worldRows)
+	if a.Deleted != servedRows {
+		t.Errorf("%d deleted after blank filters, want all %d", a.Deleted, servedRows)
 	}
 }
 
@@ -45,7 +45,7 @@ func packed(rows ...[]float32) string {
 // TestWritesBringVectors: after a write a search by id is a search by the vector that was written, and so are rerankings
 // and the vector that is sent; after a write of a code, and after a reload of a file with other codes, there is none.
 func TestWritesBringVectors(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	const shop = "/v1/collections/shop"
 	hits := func(query string, value any, options map[string]any) (found []api.Hit) {
 		body := map[string]any{query: value, "k": 9}
@@ -99,7 +99,7 @@ func TestWritesBringVectors(t *testing.T) {
 
 // TestVectorsOfAnotherDay: the file of vectors that a service is started with is older than an item.
 func TestVectorsOfAnotherDay(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newShop(t, nil)
 	w.get(new(any), "PUT", "/v1/collections/shop/items/5", map[string]any{"vector": []float32{9, -9, 9, 9, -9, 9}})
 	ok(t, w.Close())
 	again := serve(t, func(o *server.Options) {

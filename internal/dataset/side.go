@@ -53,8 +53,8 @@ func (e *entries[T]) checkLength(rows int) error {
 }
 
 // load reads the files. Their lengths are checked as far as the numbers of rows are known: file by file if there are as
-// many as files of vectors, and in total. The roster is nil unless the rows are pictures.
-func (e *entries[T]) load(s *Set, r *roster) error {
+// many as files of vectors, and in total. Without pictures, r is nil.
+func (e *entries[T]) load(s *Set, r *pictureNames) error {
 	if len(e.patterns) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ type side struct {
 }
 
 // readSide reads a file of labels, tags or ids.
-func readSide(path string, what noun, r *roster) (*side, error) {
+func readSide(path string, what noun, r *pictureNames) (*side, error) {
 	in, err := openInput(path)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func readSide(path string, what noun, r *roster) (*side, error) {
 }
 
 // open returns a function that reads the next entry.
-func (f *side) open(what noun, r *roster) (func() (string, error), error) {
+func (f *side) open(what noun, r *pictureNames) (func() (string, error), error) {
 	in := f.in
 	head, err := in.head()
 	if err != nil {
@@ -248,8 +248,8 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 	}, nil
 }
 
-// roster knows the pictures of a set by name.
-type roster struct {
+// pictureNames finds the pictures of a set by name.
+type pictureNames struct {
 	names []string       // of every row, below its folder
 	row   map[string]int // by name and by path; -1 if two pictures share it
 	stem  map[string]int // by name without its ending
@@ -260,9 +260,9 @@ type roster struct {
 var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img",
 	"picture", "photo", "path", "name"}
 
-// roster returns the names of the pictures, or nil if some of the files are not pictures.
-func (s *Set) roster() *roster {
-	r := &roster{row: map[string]int{}, stem: map[string]int{}}
+// pictureNames returns the names of the pictures, or nil if some of the files are not pictures.
+func (s *Set) pictureNames() *pictureNames {
+	r := &pictureNames{row: map[string]int{}, stem: map[string]int{}}
 	put := func(m map[string]int, name string) {
 		if other, twice := m[name]; twice && other != len(r.names) {
 			m[name] = -1
@@ -288,7 +288,7 @@ func (s *Set) roster() *roster {
 }
 
 // find returns the row of a picture, or an error that names it.
-func (r *roster) find(name string, stems bool) (int, error) {
+func (r *pictureNames) find(name string, stems bool) (int, error) {
 	name = strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "./")
 	row, found := r.row[name]
 	if !found && stems {
@@ -304,7 +304,7 @@ func (r *roster) find(name string, stems bool) (int, error) {
 }
 
 // isName reports whether column j of a row is the name of a picture, or seems meant to be.
-func (r *roster) isName(row []string, j int) bool {
+func (r *pictureNames) isName(row []string, j int) bool {
 	if j >= len(row) {
 		return false
 	}
@@ -325,7 +325,7 @@ func (s *Set) warnOrder(path string, what noun) {
 }
 
 // checkOrder rejects a list of ids that are the names of the pictures in another order.
-func (r *roster) checkOrder(ids []string, path string) error {
+func (r *pictureNames) checkOrder(ids []string, path string) error {
 	for line, id := range ids {
 		if row, err := r.find(id, true); err == nil && row != line {
 			return message.New("wrong-order", "%s: line %d: the picture %s is not number %d: leave out the ids, "+
@@ -336,7 +336,7 @@ func (r *roster) checkOrder(ids []string, path string) error {
 }
 
 // checkComplete reports a picture that the tables do not name, and forgets them.
-func (r *roster) checkComplete(paths []string) error {
+func (r *pictureNames) checkComplete(paths []string) error {
 	row := slices.Index(r.line, 0)
 	r.line = nil
 	if row >= 0 {
@@ -347,7 +347,7 @@ func (r *roster) checkComplete(paths []string) error {
 }
 
 // openNamed opens a table that names pictures. For any other file it returns nil.
-func (f *side) openNamed(s *sample, what noun, r *roster) (func() (string, error), error) {
+func (f *side) openNamed(s *sample, what noun, r *pictureNames) (func() (string, error), error) {
 	format := ""
 	for i, line := range s.lines(sampleRows) {
 		first, _, more := bytes.Cut(line, []byte(" "))

@@ -235,8 +235,8 @@ func (s *Set) readSupervision() error {
 	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, parse: texts}
 	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, parse: parseTags}
 	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
-		r := s.roster()
-		for _, load := range []func(*Set, *roster) error{s.ids.load, s.labels.load, s.tags.load} {
+		r := s.pictureNames()
+		for _, load := range []func(*Set, *pictureNames) error{s.ids.load, s.labels.load, s.tags.load} {
 			if err := load(s, r); err != nil {
 				return err
 			}

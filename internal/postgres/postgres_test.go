@@ -68,7 +68,7 @@ func TestPostgres(t *testing.T) {
 	s := pgtest.Start(t)
 	n := 0
 	t.Run("search", func(t *testing.T) {
-		searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+		searchtest.Run(t, func(t *testing.T, w *searchtest.Fixture) api.Searcher {
 			n++
 			return searcher(t, open(t, s, fmt.Sprintf(`odd "name" %d`, n)), w)
 		}, searchtest.Abilities{})
@@ -315,7 +315,7 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 	}
 	defer c.Exec(t.Context(), "ALTER ROLE hashgrove RESET ALL")
 	n := 0
-	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+	searchtest.Run(t, func(t *testing.T, w *searchtest.Fixture) api.Searcher {
 		n++
 		return searcher(t, openVector(t, s, fmt.Sprintf("vectors%d", n)), w)
 	}, searchtest.Abilities{Approximate: true})

@@ -14,8 +14,8 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// searcher pushes the items of a world.
-func searcher(t *testing.T, e *Table, w *searchtest.World) api.Searcher {
+// searcher pushes the items of a fixture.
+func searcher(t *testing.T, e *Table, w *searchtest.Fixture) api.Searcher {
 	t.Helper()
 	if _, err := fill(t, e, w.Items, PushOptions{Batch: 70}); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ import (
 	"hashgrove/server"
 )
 
-// vectorTable is the vectors of a world, in memory.
-func vectorTable(w *searchtest.World) *search.Table {
+// vectorTable is the vectors of a fixture, in memory.
+func vectorTable(w *searchtest.Fixture) *search.Table {
 	t, b, rows := search.NewTable(), index.NewBatch(w.Bits()), [][]float32(nil)
 	for i, id := range w.Items.IDs {
 		if x, ok := w.Vectors[api.ID(id.String())]; ok {
@@ -34,7 +34,7 @@ func vectorTable(w *searchtest.World) *search.Table {
 }
 
 // vectorPass returns the same in a source that is read from start to end.
-func vectorPass(w *searchtest.World) *search.Pass {
+func vectorPass(w *searchtest.Fixture) *search.Pass {
 	var t vectors.Table
 	t.X.Cols = searchtest.Dimension
 	for id, x := range w.Vectors {
@@ -47,7 +47,7 @@ func vectorPass(w *searchtest.World) *search.Pass {
 func TestIndexInMemory(t *testing.T) {
 	for name, config := range map[string]index.Config{"planned": {}, "tables": {Tables: 2}} {
 		t.Run(name, func(t *testing.T) {
-			searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+			searchtest.Run(t, func(t *testing.T, w *searchtest.Fixture) api.Searcher {
 				x := index.New(w.Bits(), w.Model.Fingerprint(), config)
 				if err := x.Add(t.Context(), w.Items); err != nil {
 					t.Fatal(err)
@@ -58,8 +58,8 @@ func TestIndexInMemory(t *testing.T) {
 	}
 }
 
-// file writes the world to an index file.
-func file(t *testing.T, w *searchtest.World) string {
+// file writes the fixture to an index file.
+func file(t *testing.T, w *searchtest.Fixture) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "items.hgi")
 	o := store.Options{Model: w.Model, Bits: w.Bits(), Fingerprint: w.Model.Fingerprint(), Items: w.Items}
@@ -75,7 +75,7 @@ func file(t *testing.T, w *searchtest.World) string {
 
 // TestIndexOnDisk runs the suite with items that stay in their file, and with vectors that are read in one pass.
 func TestIndexOnDisk(t *testing.T) {
-	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+	searchtest.Run(t, func(t *testing.T, w *searchtest.Fixture) api.Searcher {
 		s, err := store.Open(t.Context(), file(t, w), store.OpenOptions{ReadOnly: true, OnDisk: true})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestIndexOnDisk(t *testing.T) {
 // onDisk selects the items that a filter needs for each request.
 type onDisk struct {
 	*store.Store
-	world *searchtest.World
+	fixture *searchtest.Fixture
 }
 
 func (x onDisk) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
@@ -101,14 +101,14 @@ func (x onDisk) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 		return nil, search.Coded(err)
 	}
 	items := &search.Items{
-		Snapshot: selected.Snapshot, Model: x.world.Model, Vectors: vectorPass(x.world), Find: selected.Items, Get: x.Get,
+		Snapshot: selected.Snapshot, Model: x.fixture.Model, Vectors: vectorPass(x.fixture), Find: selected.Items, Get: x.Get,
 	}
 	return items.Search(ctx, r)
 }
 
 // TestService runs the suite through HTTP and the client.
 func TestService(t *testing.T) {
-	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+	searchtest.Run(t, func(t *testing.T, w *searchtest.Fixture) api.Searcher {
 		o := server.CollectionOptions{Name: "items", Path: file(t, w), Vectors: vectorFile(t, w), IDColumn: "id"}
 		s, err := server.New(t.Context(), server.Options{
 			Collections: []server.CollectionOptions{o}, Limits: server.Limits{K: 1 << 20, Hits: 1 << 30},
@@ -127,8 +127,8 @@ func TestService(t *testing.T) {
 	}, searchtest.Abilities{Full: true})
 }
 
-// vectorFile writes the vectors of the world, and one of an unknown item, as CSV.
-func vectorFile(t *testing.T, w *searchtest.World) string {
+// vectorFile writes the vectors of the fixture, and one of an unknown item, as CSV.
+func vectorFile(t *testing.T, w *searchtest.Fixture) string {
 	t.Helper()
 	rows := [][]string{{"id", "a", "b", "c", "d", "e"}, {"elsewhere", "1", "2", "3", "4", "5"}}
 	for id, x := range w.Vectors {

@@ -125,7 +125,7 @@ func TestMigrate(t *testing.T) {
 	if i.Bits != 100 || i.Fingerprint != next.Fingerprint() || modelOf(t, s).Fingerprint() != next.Fingerprint() || i.Note != "stays" || i.Items != len(b.IDs) {
 		t.Errorf("%+v", i)
 	}
-	w := world{}
+	w := expected{}
 	w.put(b)
 	for r, id := range x.IDs {
 		if it, there := w[index.Text(id)]; there {
@@ -153,7 +153,7 @@ func TestGoldenFile(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(100, 1)), 100}
 	lsh := projection(4, 100, 1)
 	b := m.batch(40)
-	w := world{}
+	w := expected{}
 	w.put(b)
 	if *update {
 		s, _ := create(t, Options{Model: lsh, Note: "golden"})
@@ -182,7 +182,7 @@ func TestCreateWithItems(t *testing.T) {
 		b.Append(versioned(index.Int(int64(i*7919%3000)), i))
 		b.Append(versioned(index.Text(fmt.Sprintf("item %d", i)), i))
 	}
-	w := world{}
+	w := expected{}
 	w.put(b)
 	s, path := create(t, Options{Bits: 128, Items: b})
 	w.has(t, s)

@@ -8,9 +8,9 @@ func (s *Store) Quick() { s.file.NoSync = true }
 // OnDisk returns how many items the file says that it has.
 func (s *Store) OnDisk() int { return int(s.state.items) }
 
-// World is what an index should hold.
-type World = world
+// Expected is what an index should hold.
+type Expected = expected
 
-func (w world) Put(b *index.Batch) { w.put(b) }
+func (w expected) Put(b *index.Batch) { w.put(b) }
 
-func (w world) Update(b *index.Batch, replace bool) int { return w.update(b, replace) }
+func (w expected) Update(b *index.Batch, replace bool) int { return w.update(b, replace) }

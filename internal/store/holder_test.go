@@ -311,8 +311,8 @@ func (d *database) create(t *testing.T, name string) {
 	}
 }
 
-// searcher brings the table to the state of a world: a push replaces items, and who wants fewer deletes rows.
-func (d *database) searcher(r *rapid.T, w *searchtest.World) api.Searcher {
+// searcher brings the table to the state of a fixture: a push replaces items, and who wants fewer deletes rows.
+func (d *database) searcher(r *rapid.T, w *searchtest.Fixture) api.Searcher {
 	ctx, ids := r.Context(), make([]string, len(w.Items.IDs))
 	for i, id := range w.Items.IDs {
 		ids[i] = id.String()

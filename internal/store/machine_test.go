@@ -53,8 +53,8 @@ func TestWritesAndSearches(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		check++
 		name := fmt.Sprint("check-", check)
-		m := &machine{T: t, want: store.World{}, vectors: map[index.ID][]float32{}, table: tables}
-		m.model = searchtest.NewWorld(rapid.SampledFrom(sizes).Draw(r, "codes"), 7).Model
+		m := &machine{T: t, want: store.Expected{}, vectors: map[index.ID][]float32{}, table: tables}
+		m.model = searchtest.NewFixture(rapid.SampledFrom(sizes).Draw(r, "codes"), 7).Model
 		for _, tables := range []int{-1, 0, 2} {
 			x := index.New(m.model.Encoder.Bits(), m.model.Fingerprint(), index.Config{Tables: tables})
 			m.local = append(m.local, &local{x, m.model, search.NewTable()})
@@ -102,7 +102,7 @@ type machine struct {
 	file    *local   // of local, at path
 	path    string
 	table   *database // nil outside make check
-	want    store.World
+	want    store.Expected
 	vectors map[index.ID][]float32
 }
 
@@ -300,9 +300,9 @@ func (m *machine) restore(r *rapid.T) {
 	m.open(r)
 }
 
-// world is what every holder should hold.
-func (m *machine) world() *searchtest.World {
-	w := &searchtest.World{Model: m.model, Items: index.NewBatch(m.model.Encoder.Bits()), Vectors: map[api.ID][]float32{}}
+// fixture is what every holder should hold.
+func (m *machine) fixture() *searchtest.Fixture {
+	w := &searchtest.Fixture{Model: m.model, Items: index.NewBatch(m.model.Encoder.Bits()), Vectors: map[api.ID][]float32{}}
 	w.Items.Fingerprint = m.model.Fingerprint()
 	for _, it := range m.items() {
 		w.Items.Append(it)
@@ -315,7 +315,7 @@ func (m *machine) world() *searchtest.World {
 
 // search sends requests of all kinds.
 func (m *machine) search(r *rapid.T) {
-	w := m.world()
+	w := m.fixture()
 	for i := range 3 {
 		seed := rapid.Uint64().Draw(r, "request")
 		for _, x := range m.all {

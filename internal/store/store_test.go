@@ -114,7 +114,7 @@ func TestRefused(t *testing.T) {
 			first := index.NewBatch(60)
 			first.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
 			ok(t, s.Add(ctx, first))
-			w := world{}
+			w := expected{}
 			w.put(first)
 			if s.Add(ctx, b) == nil {
 				t.Fatal("it was added")
@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 func TestLargeRecords(t *testing.T) {
 	s, path := create(t, Options{Bits: 4096})
 	m := maker{rand.New(rand.NewPCG(1, 1)), 4096}
-	w := world{}
+	w := expected{}
 	for i := range 8 {
 		b := index.NewBatch(4096)
 		it := m.item(index.Text(strings.Repeat(string(rune('a'+i%5)), maxID-i%3)))
@@ -246,14 +246,14 @@ func TestFailedCommits(t *testing.T) {
 	first, second := index.NewBatch(64), index.NewBatch(64)
 	first.Append(m.item(index.Int(1)))
 	second.Append(m.item(index.Int(2)))
-	one, both := world{}, world{}
+	one, both := expected{}, expected{}
 	one.put(first)
 	both.put(first)
 	both.put(second)
 	for name, c := range map[string]struct {
 		commit   func(tx *bolt.Tx) error
 		degraded bool
-		after    world // reopening
+		after    expected // reopening
 	}{
 		"before": {func(tx *bolt.Tx) error { return errors.Join(broken, tx.Rollback()) }, false, both},
 		"after":  {func(tx *bolt.Tx) error { return errors.Join(broken, tx.Commit()) }, true, both},
@@ -340,7 +340,7 @@ func TestTooManyAttributes(t *testing.T) {
 		}
 	}
 	ok(t, s.Close())
-	w := world{}
+	w := expected{}
 	w.put(first)
 	w.has(t, open(t, path, OpenOptions{}))
 }

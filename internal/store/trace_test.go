@@ -37,7 +37,7 @@ type call struct {
 	data []byte
 }
 
-// scriptStep applies write n of the script to a store, or to a world.
+// scriptStep applies write n of the script to a store, or to what is expected of it.
 func scriptStep(n int, put, update func(*index.Batch), remove func([]index.ID)) {
 	rng := rand.New(rand.NewPCG(uint64(n), 77))
 	if n%4 == 2 {
@@ -84,7 +84,7 @@ func script(path string, n int) error {
 	return s.Close()
 }
 
-func (w world) step(n int) world {
+func (w expected) step(n int) expected {
 	w = maps.Clone(w)
 	scriptStep(n, w.put, func(b *index.Batch) { w.update(b, false) }, func(ids []index.ID) {
 		for _, id := range ids {
@@ -235,9 +235,9 @@ func TestPowerCut(t *testing.T) {
 	disk, err := os.ReadFile(path)
 	ok(t, err)
 	calls := follow(t, path, writes)
-	worlds := []world{{}}
+	states := []expected{{}}
 	for i := range writes {
-		worlds = append(worlds, worlds[i].step(i))
+		states = append(states, states[i].step(i))
 	}
 
 	rng := rand.New(rand.NewPCG(4, 2))
@@ -282,8 +282,8 @@ func TestPowerCut(t *testing.T) {
 				t.Fatalf("after %d writes were acknowledged, with %d calls not synced: %v", acked, len(unsynced), err)
 			}
 			switch {
-			case worlds[acked].equals(have.Items):
-			case acked < writes && worlds[acked+1].equals(have.Items):
+			case states[acked].equals(have.Items):
+			case acked < writes && states[acked+1].equals(have.Items):
 				newer++
 			default:
 				t.Fatalf("after %d writes were acknowledged the file holds something else", acked)
@@ -292,7 +292,7 @@ func TestPowerCut(t *testing.T) {
 				copied := filepath.Join(t.TempDir(), "x")
 				ok(t, os.WriteFile(copied, image, 0o600))
 				s := open(t, copied, OpenOptions{Index: index.Config{Tables: -1}})
-				if n := s.Snapshot().Len(); n != len(worlds[acked]) && n != len(worlds[min(acked+1, writes)]) {
+				if n := s.Snapshot().Len(); n != len(states[acked]) && n != len(states[min(acked+1, writes)]) {
 					t.Fatalf("%d items", n)
 				}
 				b := index.NewBatch(64)
@@ -310,7 +310,7 @@ func TestPowerCut(t *testing.T) {
 }
 
 // equals compares with the items of a file.
-func (w world) equals(items []index.Item) bool {
+func (w expected) equals(items []index.Item) bool {
 	for _, it := range items {
 		if !reflect.DeepEqual(w[it.ID], it) {
 			return false

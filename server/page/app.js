@@ -8,7 +8,7 @@
 
 import { request, picture } from './api.js';
 import { el, fill, plural } from './dom.js';
-import { making } from './making.js';
+import { watchThumbnails } from './thumbnails.js';
 
 const tabs = [
   { name: 'search', title: 'Search' },
@@ -84,7 +84,7 @@ const app = {
   },
 };
 
-const watchPictures = making(app, $('making'));
+const watchPictures = watchThumbnails(app, $('thumbnail-progress'));
 let watched = ''; // the collection whose pictures are watched
 
 function listCollections() {

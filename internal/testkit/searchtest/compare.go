@@ -13,7 +13,7 @@ import (
 
 // same returns an error that tells how an answer differs from the wanted one.
 func (s *suite) same(got, want *api.Answer, o *api.Options) error {
-	full := s.world.Items.Fingerprint.Full()
+	full := s.fixture.Items.Fingerprint.Full()
 	switch {
 	case len(got.Fingerprint) < 16 || !strings.HasPrefix(full, got.Fingerprint):
 		return fmt.Errorf("the fingerprint is %q, want %s", got.Fingerprint, full)

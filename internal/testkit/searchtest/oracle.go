@@ -16,8 +16,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Oracle defines a search: for every query it goes through all items of a world, and sorts.
-type Oracle struct{ *World }
+// Oracle defines a search: for every query it goes through all items of a fixture, and sorts.
+type Oracle struct{ *Fixture }
 
 // query is a parsed query of a request.
 type query struct {

@@ -10,7 +10,7 @@ import (
 
 // refusals sends requests that must be refused, and checks the codes of the errors.
 func (s *suite) refusals() {
-	bits := s.world.Bits()
+	bits := s.fixture.Bits()
 	code := api.Query{Code: hex.EncodeToString(s.code())}
 	vector := api.Query{Vector: make([]float32, Dimension)}
 	refuse := func(name string, want api.ErrorCode, q api.Query, o api.Options) {
@@ -64,11 +64,11 @@ func (s *suite) lacks(refuse func(string, api.ErrorCode, api.Query, api.Options)
 		return
 	}
 	refuse("margins of a code", api.ErrNoVector, code, api.Options{Rank: api.Margins})
-	if s.world.Model.Ranking == nil {
+	if s.fixture.Model.Ranking == nil {
 		refuse("an expected code that nobody knows", api.ErrInvalid, code, api.Options{Rank: api.Expected})
 	}
 	refuse("reranking by a code", api.ErrNoVector, code, api.Options{Rerank: api.Euclidean})
 	refuse("ties of a code by vectors", api.ErrNoVector, code, api.Options{Ties: api.Vectors})
-	refuse("a prefix that is too long", api.ErrInvalid, code, api.Options{Prefix: s.world.Bits() + 1})
+	refuse("a prefix that is too long", api.ErrInvalid, code, api.Options{Prefix: s.fixture.Bits() + 1})
 	refuse("a negative prefix", api.ErrInvalid, code, api.Options{Prefix: -1})
 }

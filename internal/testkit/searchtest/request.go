@@ -11,10 +11,10 @@ import (
 
 // query draws a query: a code near one of the items, an id, or a vector if the searcher takes vectors.
 func (s *suite) query() api.Query {
-	n := len(s.world.Items.IDs)
+	n := len(s.fixture.Items.IDs)
 	switch kind := s.rng.IntN(4); {
 	case kind == 0 && n > 0:
-		return api.Query{ID: api.ID(s.world.Items.IDs[s.rng.IntN(n)].String())}
+		return api.Query{ID: api.ID(s.fixture.Items.IDs[s.rng.IntN(n)].String())}
 	case kind == 1:
 		return api.Query{Vector: RandomVector(s.rng)}
 	case kind == 2:
@@ -25,9 +25,9 @@ func (s *suite) query() api.Query {
 
 // code draws the code of an item with a few bits changed.
 func (s *suite) code() []byte {
-	one := hamming.NewCodes(1, s.world.Bits())
-	if n := len(s.world.Items.IDs); n > 0 {
-		copy(one.Row(0), s.world.Items.Codes.Row(s.rng.IntN(n)))
+	one := hamming.NewCodes(1, s.fixture.Bits())
+	if n := len(s.fixture.Items.IDs); n > 0 {
+		copy(one.Row(0), s.fixture.Items.Codes.Row(s.rng.IntN(n)))
 	}
 	for range s.rng.IntN(4) {
 		bit := s.rng.IntN(one.Bits)
@@ -38,9 +38,9 @@ func (s *suite) code() []byte {
 
 // vectorQuery draws the vector of an item that has one, or another vector.
 func (s *suite) vectorQuery() api.Query {
-	if n := len(s.world.Items.IDs); n > 0 && s.rng.IntN(3) == 0 {
-		if id := api.ID(s.world.Items.IDs[s.rng.IntN(n)].String()); s.world.Vectors[id] != nil {
-			return api.Query{Vector: slices.Clone(s.world.Vectors[id])}
+	if n := len(s.fixture.Items.IDs); n > 0 && s.rng.IntN(3) == 0 {
+		if id := api.ID(s.fixture.Items.IDs[s.rng.IntN(n)].String()); s.fixture.Vectors[id] != nil {
+			return api.Query{Vector: slices.Clone(s.fixture.Vectors[id])}
 		}
 	}
 	return api.Query{Vector: RandomVector(s.rng)}
@@ -68,7 +68,7 @@ func (s *suite) request() *api.Request {
 
 // options draws search options.
 func (s *suite) options() api.Options {
-	bits, o := s.world.Bits(), api.Options{Where: s.where()}
+	bits, o := s.fixture.Bits(), api.Options{Where: s.where()}
 	if s.rng.IntN(3) > 0 {
 		o.K = new([]int{1, 2, 5, 10, 50, 100_000}[s.rng.IntN(6)])
 	}
@@ -84,7 +84,7 @@ func (s *suite) options() api.Options {
 		case 3:
 			o.Rank = api.Hamming
 		case 4:
-			if o.Rank = api.Auto; s.world.Model.Ranking != nil {
+			if o.Rank = api.Auto; s.fixture.Model.Ranking != nil {
 				o.Rank = api.Expected
 			}
 		case 5:
@@ -107,7 +107,7 @@ func (s *suite) options() api.Options {
 		o.Fields = []string{"tags"}
 	}
 	if s.rng.IntN(8) == 0 {
-		o.Fingerprint = []string{s.world.Items.Fingerprint.String(), s.world.Items.Fingerprint.Full()}[s.rng.IntN(2)]
+		o.Fingerprint = []string{s.fixture.Items.Fingerprint.String(), s.fixture.Items.Fingerprint.Full()}[s.rng.IntN(2)]
 	}
 	return o
 }

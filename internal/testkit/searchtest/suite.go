@@ -2,7 +2,7 @@
 // about generated items and compares every answer with that of the Oracle, the definition written down: a double loop
 // and a sort.
 //
-//	world      items, vectors and a model, made from a seed
+//	fixture    items, vectors and a model, made from a seed
 //	oracle     an api.Searcher that goes through all items
 //	ranking    the definition of distances, ties, shortlists and reranking
 //	condition  the definition of filters
@@ -34,8 +34,8 @@ type Abilities struct {
 	Approximate bool
 }
 
-// worlds lists the worlds of the suite.
-var worlds = []Size{
+// fixtures lists the fixtures of the suite.
+var fixtures = []Size{
 	{Items: 300, Bits: 64}, {Items: 0, Bits: 32}, {Items: 1, Bits: 8}, {Items: 40, Bits: 8}, {Items: 300, Bits: 13},
 	{Items: 200, Bits: 100}, {Items: 700, Bits: 128}, {Items: 300, Bits: 256},
 	{Items: 300, Bits: 96, Detail: 32, Rank: api.Expected}, {Items: 300, Bits: 20, Detail: 13},
@@ -43,11 +43,11 @@ var worlds = []Size{
 	{Items: 0, Bits: 9, Detail: 1, Rank: api.Hamming},
 }
 
-// Run checks a searcher. newSearcher returns one that holds exactly the items of the world.
-func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, can Abilities) {
-	for i, size := range worlds {
+// Run checks a searcher. newSearcher returns one that holds exactly the items of the fixture.
+func Run(t *testing.T, newSearcher func(t *testing.T, w *Fixture) api.Searcher, can Abilities) {
+	for i, size := range fixtures {
 		t.Run(size.String(), func(t *testing.T) {
-			w := NewWorld(size, uint64(i))
+			w := NewFixture(size, uint64(i))
 			s := newSuite(t, w, can, uint64(i))
 			s.searcher = newSearcher(t, w)
 			s.run()
@@ -59,8 +59,8 @@ func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, ca
 }
 
 // Ask sends a searcher one random request and compares the answer with the definition. Unlike those of Run, the items
-// of the world may be any.
-func Ask(t Tester, w *World, searcher api.Searcher, can Abilities, seed uint64) {
+// of the fixture may be any.
+func Ask(t Tester, w *Fixture, searcher api.Searcher, can Abilities, seed uint64) {
 	s := newSuite(t, w, can, seed)
 	s.searcher = searcher
 	s.compare(s.request())
@@ -74,10 +74,10 @@ type Tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// suite checks one searcher in one world.
+// suite checks one searcher in one fixture.
 type suite struct {
 	Tester
-	world        *World
+	fixture      *Fixture
 	can          Abilities
 	searcher     api.Searcher
 	oracle       Oracle
@@ -85,8 +85,8 @@ type suite struct {
 	exact, found int // hits of an approximate searcher
 }
 
-func newSuite(t Tester, w *World, can Abilities, seed uint64) *suite {
-	return &suite{Tester: t, world: w, can: can, oracle: Oracle{w}, rng: rand.New(rand.NewPCG(seed, 3))}
+func newSuite(t Tester, w *Fixture, can Abilities, seed uint64) *suite {
+	return &suite{Tester: t, fixture: w, can: can, oracle: Oracle{w}, rng: rand.New(rand.NewPCG(seed, 3))}
 }
 
 func (s *suite) run() {
@@ -98,7 +98,7 @@ func (s *suite) run() {
 // filters searches with every filter of the lists: in full runs in four ways, else in one of them.
 func (s *suite) filters() {
 	few := []api.Query{s.query(), s.query()}
-	ways := []api.Options{{}, {K: new(1000)}, {Radius: new(3)}, {K: new(4), Radius: new(s.world.Bits())}}
+	ways := []api.Options{{}, {K: new(1000)}, {Radius: new(3)}, {K: new(4), Radius: new(s.fixture.Bits())}}
 	for i, where := range slices.Concat([]string{""}, Filters, DateFilters, strangeFilters) {
 		for j, o := range ways {
 			if o.Where = where; needs.Full() || i%len(ways) == j {

@@ -11,23 +11,23 @@ import (
 	"hashgrove/internal/model"
 )
 
-// World holds what a searcher searches.
-type World struct {
+// Fixture holds what a searcher searches.
+type Fixture struct {
 	Model   *model.Model         // encodes vectors of Dimension values
 	Items   *index.Batch         // unordered, with distinct ids and the model's fingerprint
 	Vectors map[api.ID][]float32 // of most items, whose codes the model made of them
 }
 
-// Dimension is the length of the vectors in all worlds.
+// Dimension is the length of the vectors in all fixtures.
 const Dimension = 5
 
 // Bits returns the length of the codes.
-func (w *World) Bits() int { return w.Items.Codes.Bits }
+func (w *Fixture) Bits() int { return w.Items.Codes.Bits }
 
 // Detail returns how many bits of a code, the last ones, are detail.
-func (w *World) Detail() int { return w.Items.Fingerprint.Detail(w.Bits()) }
+func (w *Fixture) Detail() int { return w.Items.Fingerprint.Detail(w.Bits()) }
 
-// Size says how large a world is, and what its model knows.
+// Size says how large a fixture is, and what its model knows.
 type Size struct {
 	Items, Bits int
 	Detail      int    // of the bits, the last ones
@@ -45,10 +45,10 @@ func (s Size) String() string {
 	return text
 }
 
-// NewWorld makes a world from a seed. Vectors and weights are small integers, so that sums are exact in any order.
-func NewWorld(size Size, seed uint64) *World {
+// NewFixture makes a fixture from a seed. Vectors and weights are small integers, so that sums are exact in any order.
+func NewFixture(size Size, seed uint64) *Fixture {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	w := &World{
+	w := &Fixture{
 		Model: &model.Model{Encoder: projection(rng, size.Bits-size.Detail), Info: model.Info{Method: "lsh"}},
 		Items: Items(size.Items, size.Bits, seed), Vectors: map[api.ID][]float32{},
 	}
@@ -109,7 +109,7 @@ func RandomVector(rng *rand.Rand) []float32 {
 }
 
 // sorted returns the items in order of their ids.
-func (w *World) sorted() []index.Item {
+func (w *Fixture) sorted() []index.Item {
 	list := make([]index.Item, len(w.Items.IDs))
 	for i := range list {
 		list[i] = w.Items.Item(i)

@@ -9,10 +9,10 @@ import (
 	"hashgrove/server"
 )
 
-// TestRequestsAreUnderstoodWhollyOrRefused sends every route every mutation of valid requests. The answer is that to the
+// TestMutatedRequestsAreAnsweredAlikeOrRefused sends every route every mutation of valid requests. The answer is that to the
 // valid request, or a status of 4xx that names what is wrong: never a good answer with other contents, never a fault of
 // the service, and a request that is refused changes nothing.
-func TestRequestsAreUnderstoodWhollyOrRefused(t *testing.T) {
+func TestMutatedRequestsAreAnsweredAlikeOrRefused(t *testing.T) {
 	c := newChecked(t, nil)
 	asked := map[string]bool{"POST /v1/collections/{collection}/reload": true}
 	for _, e := range validRequests() {

@@ -5,9 +5,9 @@ import { count, plural } from './dom.js';
 
 const pause = 1500; // milliseconds between two looks
 
-// making watches the current collection: call look whenever another one is shown. What is made before the second look
+// watchThumbnails returns a function to call whenever another collection is shown. What is made before its second look
 // is not worth a line.
-export function making(app, line) {
+export function watchThumbnails(app, line) {
   let timer = 0,
     before = '';
   function look() {

@@ -19,8 +19,8 @@ import (
 	"hashgrove/server"
 )
 
-// world is a server over one collection, "shop", of vectors of three classes, with its model and the vectors.
-type world struct {
+// shopServer is a server over one collection, "shop", of vectors of three classes, with its model and the vectors.
+type shopServer struct {
 	*testing.T
 	*service
 	path, vectorsFile string
@@ -29,18 +29,18 @@ type world struct {
 	labels            []string
 }
 
-const worldRows, worldDim, worldBits = 240, 6, 16
+const servedRows, servedDim, servedBits = 240, 6, 16
 
 var ctx = context.Background()
 
-// worldData returns vectors around three centres.
-func worldData() (vectors.Matrix, []string) {
+// servedData returns vectors around three centres.
+func servedData() (vectors.Matrix, []string) {
 	r := rand.New(rand.NewPCG(7, 7))
-	x := vectors.Matrix{Rows: worldRows, Cols: worldDim}
+	x := vectors.Matrix{Rows: servedRows, Cols: servedDim}
 	var labels []string
-	for i := range worldRows {
+	for i := range servedRows {
 		class := i % 3
-		for j := range worldDim {
+		for j := range servedDim {
 			v := r.NormFloat64()
 			if j%3 == class {
 				v += 3
@@ -52,28 +52,28 @@ func worldData() (vectors.Matrix, []string) {
 	return x, labels
 }
 
-// worldModel is learned once for all tests.
-var worldModel = sync.OnceValues(func() (*model.Model, error) {
-	x, labels := worldData()
+// servedModel is learned once for all tests.
+var servedModel = sync.OnceValues(func() (*model.Model, error) {
+	x, labels := servedData()
 	rows := make([][]float32, x.Rows)
 	for i := range rows {
 		rows[i] = x.Row(i)
 	}
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(rows, labels),
-		hashgrove.Options{Bits: worldBits, Effort: "paper", Trees: hashgrove.TreeOptions{Rounds: 10, Depth: 3}})
+		hashgrove.Options{Bits: servedBits, Effort: "paper", Trees: hashgrove.TreeOptions{Rounds: 10, Depth: 3}})
 	if err != nil {
 		return nil, err
 	}
 	return inside.Model(m), nil
 })
 
-// newWorld starts a server; change may be nil.
-func newWorld(t *testing.T, change func(o *server.Options)) *world {
+// newShop starts a server; change may be nil.
+func newShop(t *testing.T, change func(o *server.Options)) *shopServer {
 	t.Helper()
-	m, err := worldModel()
+	m, err := servedModel()
 	ok(t, err)
-	w := &world{T: t, model: m, path: filepath.Join(t.TempDir(), "shop.hgi"), vectorsFile: filepath.Join(t.TempDir(), "x.npy")}
-	w.x, w.labels = worldData()
+	w := &shopServer{T: t, model: m, path: filepath.Join(t.TempDir(), "shop.hgi"), vectorsFile: filepath.Join(t.TempDir(), "x.npy")}
+	w.x, w.labels = servedData()
 	w.fill(w.path, m)
 	ok(t, os.WriteFile(w.vectorsFile, npyOf(w.x), 0o666))
 	w.service = serve(t, func(o *server.Options) {
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, change func(o *server.Options)) *world {
 }
 
 // fill makes an index file of all rows.
-func (w *world) fill(path string, m *model.Model) {
+func (w *shopServer) fill(path string, m *model.Model) {
 	w.Helper()
 	codes, err := m.Encode(ctx, w.x, 0)
 	ok(w, err)
@@ -103,7 +103,7 @@ func (w *world) fill(path string, m *model.Model) {
 
 // call sends a request and returns status, headers and body. A body that is a string or bytes is sent as it is, anything
 // else as JSON.
-func (w *world) call(method, path string, body any, header ...string) (int, http.Header, []byte) {
+func (w *shopServer) call(method, path string, body any, header ...string) (int, http.Header, []byte) {
 	w.Helper()
 	var text []byte
 	switch b := body.(type) {
@@ -123,7 +123,7 @@ func (w *world) call(method, path string, body any, header ...string) (int, http
 }
 
 // get calls and decodes a JSON response with status 200 into v.
-func (w *world) get(v any, method, path string, body any, header ...string) {
+func (w *shopServer) get(v any, method, path string, body any, header ...string) {
 	w.Helper()
 	status, _, b := w.call(method, path, body, header...)
 	if status != http.StatusOK {
@@ -135,7 +135,7 @@ func (w *world) get(v any, method, path string, body any, header ...string) {
 }
 
 // refused calls, expects an error and returns its message.
-func (w *world) refused(status int, method, path string, body any, header ...string) string {
+func (w *shopServer) refused(status int, method, path string, body any, header ...string) string {
 	w.Helper()
 	got, _, b := w.call(method, path, body, header...)
 	var a struct {

@@ -13,10 +13,10 @@ import (
 	"hashgrove/internal/index"
 )
 
-// world is an index as a plain map: what a store should hold.
-type world map[index.ID]index.Item
+// expected is an index as a plain map: what a store should hold.
+type expected map[index.ID]index.Item
 
-func (w world) put(b *index.Batch) {
+func (w expected) put(b *index.Batch) {
 	before := maps.Clone(w)
 	for i, id := range b.IDs {
 		it := changed(before[id], b, i, false)
@@ -26,7 +26,7 @@ func (w world) put(b *index.Batch) {
 }
 
 // update is put for existing items, without codes; it returns how many exist.
-func (w world) update(b *index.Batch, replace bool) int {
+func (w expected) update(b *index.Batch, replace bool) int {
 	n := 0
 	for i, id := range b.IDs {
 		if it, there := w[id]; there {
@@ -58,8 +58,8 @@ func changed(it index.Item, b *index.Batch, i int, replace bool) index.Item {
 	return it
 }
 
-// has checks that the store holds exactly the items of the world.
-func (w world) has(t *testing.T, s *Store) {
+// has checks that the store holds exactly the items expected.
+func (w expected) has(t *testing.T, s *Store) {
 	t.Helper()
 	x := s.Snapshot()
 	if x.Len() != len(w) || s.Info().Items != len(w) || int(s.state.items) != len(w) {
