@@ -110,8 +110,8 @@ func measure(what string, times []string, f func(threads int) (digest [32]byte, 
 }
 
 // labelled makes rows of ten classes. Each class raises a tenth of the columns a little; the rest is noise.
-func labelled(columns int) (vectors.Matrix, []string) {
-	x := vectors.Matrix{Rows: *rows, Cols: columns, Data: make([]float32, *rows*columns)}
+func labelled(dim int) (vectors.Matrix, []string) {
+	x := vectors.Matrix{Rows: *rows, Cols: dim, Data: make([]float32, *rows*dim)}
 	class := make([]string, x.Rows)
 	var wait sync.WaitGroup
 	const block = 1000
@@ -137,8 +137,8 @@ func labelled(columns int) (vectors.Matrix, []string) {
 }
 
 // train measures the two steps of learning and the preparation.
-func train(what string, columns, bits int, o boost.Options) bool {
-	x, class := labelled(columns)
+func train(what string, dim, bits int, o boost.Options) bool {
+	x, class := labelled(dim)
 	what = fmt.Sprintf("%d bits of %d x %s", bits, x.Rows, what)
 	return measure(what, []string{"", ", Step 1", ", reading"}, func(threads int) ([32]byte, []float64) {
 		began := time.Now()
