@@ -23,8 +23,7 @@ func TestProgramsRun(t *testing.T) {
 		}
 		return string(output)
 	}
-	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./one-search",
-		"./synthetic", "./margin-search")
+	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./synthetic", "./margin-search")
 	run("go", "build", "-C", "../..", "-o", path("hashgrove"), "./cmd/hashgrove")
 
 	run(path("synthetic"), "300", "20", "10", path("rows.npy"), path("rows.txt"))
@@ -48,10 +47,6 @@ func TestProgramsRun(t *testing.T) {
 	if got := run(path("margin-search"), "-model", path("rows.hgm"), "-base", path("rows.npy"), "-new", path("rows.npy"),
 		"-codes", "2000", "-k", "5", "-queries", "20", "-threads", "1"); !line.MatchString(got) {
 		t.Errorf("margin-search printed %q", got)
-	}
-	line = regexp.MustCompile(`^2000 items: [\d.]+ms median of 3 runs, [\d.]+ms least\n$`)
-	if got := run(path("one-search"), "-program", path("hashgrove"), "-items", "2000", "-runs", "3"); !line.MatchString(got) {
-		t.Errorf("one-search printed %q", got)
 	}
 }
 
