@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"hashgrove/internal/message"
 )
 
 const root = "../.."
@@ -20,8 +18,8 @@ func TestPartsAreFound(t *testing.T) {
 	all := string(thirdParty(parts))
 	for name, want := range map[string]string{
 		"Go":                                    "LICENSE",
-		"hashgrove/internal/dataset/fashion":    "internal/dataset/fashion/NOTICE", // pictures
-		"github.com/inconshreveable/mousetrap ": "LICENSE",                         // on Windows only
+		"hashgrove/internal/dataset/fashion":    "NOTICE",  // pictures
+		"github.com/inconshreveable/mousetrap ": "LICENSE", // on Windows only
 		"github.com/parquet-go/parquet-go ":     "LICENSE",
 	} {
 		at := slices.IndexFunc(parts, func(p part) bool { return strings.HasPrefix(p.name, name) })
@@ -31,49 +29,21 @@ func TestPartsAreFound(t *testing.T) {
 	}
 }
 
-func TestPartsAreRefused(t *testing.T) {
-	const gnu = "GNU General\n * Public License"
-	for what, c := range map[string]struct {
-		files map[string]string
-		code  message.Code
-		file  string
-	}{
-		"nothing":         {nil, "no-licence", ""},
-		"only a notice":   {map[string]string{"NOTICE": "made by us"}, "no-licence", ""},
-		"one of GNU":      {map[string]string{"COPYING": gnu}, "refused-licence", "COPYING"},
-		"one of GNU more": {map[string]string{"LICENSE": "MIT", "NOTICE": gnu}, "refused-licence", "NOTICE"},
-	} {
-		p := part{"example.org/m v1.2.3", c.files}
-		if d := message.Differs(p.check(), c.code, c.file, "example.org/m v1.2.3"); d != "" {
-			t.Errorf("%s: %s", what, d)
-		}
-	}
-	for _, text := range []string{"MIT", "Mozilla Public License Version 2.0 ... " + gnu} {
-		if err := (part{"example.org/m", map[string]string{"a/LICENSE": text}}).check(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestLicencesOfFoldersAbove finds those of a package, of its module, and of a folder for others, but no source code.
-func TestLicencesOfFoldersAbove(t *testing.T) {
+// TestLicencesBelow finds those of a module and of what it contains of others, but no source code; of Go only what is linked.
+func TestLicencesBelow(t *testing.T) {
 	top := t.TempDir()
 	for _, name := range []string{
-		"LICENSE.md", "a/COPYING", "a/b/NOTICE.txt", "a/b/notice_response.go", "a/b/c/LICENSE", "z/LICENSE", "README.md",
-		"THIRD_PARTY_LICENSES/Sun-LICENSE",
+		"LICENSE.md", "a/COPYING", "a/b/NOTICE.txt", "a/notice_response.go", "testdata/LICENSE", "README.md",
+		"THIRD_PARTY_LICENSES/Sun-LICENSE", "src/vendor/x/LICENSE", "src/cmd/LICENSE",
 	} {
 		if err := writeFile(filepath.Join(top, name), []byte(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := licenceFiles(filepath.Join(top, "a", "b"), top)
-	want := []string{"LICENSE.md", "a/COPYING", "a/b/NOTICE.txt", "THIRD_PARTY_LICENSES/Sun-LICENSE"}
-	if err != nil || len(got) != len(want) {
-		t.Errorf("found %v, %v", got, err)
-	}
-	for _, name := range want {
-		if got[name] != name+"\n" {
-			t.Errorf("%s has %q", name, got[name])
-		}
+	all, err := licences(top, false)
+	ofGo, errOfGo := licences(top, true)
+	if err != nil || errOfGo != nil || len(all) != 6 || all["a/b/NOTICE.txt"] != "a/b/NOTICE.txt\n" || len(ofGo) != 2 ||
+		ofGo["src/vendor/x/LICENSE"] == "" {
+		t.Errorf("found %v, %v; of Go %v, %v", all, err, ofGo, errOfGo)
 	}
 }
