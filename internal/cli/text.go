@@ -10,9 +10,6 @@ import (
 // Count formats a number of things, with the noun in singular or plural.
 func Count(n int, one, more string) string { return message.Count(n, one, more) }
 
-// List joins the first twenty names for use in a sentence.
-func List(names []string) string { return message.List(names) }
-
 // Runs joins names for use in a sentence and shortens consecutive numbered names to e0..e767.
 func Runs(names []string) string { return message.Runs(names) }
 
