@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -19,6 +20,7 @@ import (
 type crossing struct {
 	method, path string
 	body         string // with %s for the object; empty for parameters
+	rows         string // sent beside parameters
 	most         int    // keys at a time
 	keys         map[string][]string
 }
@@ -46,32 +48,36 @@ func crossings(fingerprint string) []crossing {
 	part, unlabelled := maps.Clone(change), maps.Clone(query)
 	delete(part, "replace")
 	delete(unlabelled, "label") // an explanation gives the query's name alone
+	address := map[string][]string{
+		"k": {"10", "1"}, "radius": {"30", "2"}, "where": {"price < 50"}, "rank": {"hamming", "margins"}, "ties": {"margins"},
+		"prefix": {"5"}, "rerank": {"cosine"}, "explain": {"true"}, "fields": {"label"},
+		"fingerprint": {fingerprint, strings.Repeat("0", 31) + "1"},
+	}
 	return []crossing{
-		{"POST", "/search", `%s`, 3, with(query, options)},
-		{"POST", "/search", `{"queries":[{"id":9},%s]}`, 3, query},
-		{"POST", "/explain", `{"query":%s,"id":7}`, 3, unlabelled},
-		{"POST", "/explain", `%s`, 2, map[string][]string{"query": {`{"id":9}`}, "id": {`7`}}},
-		{"POST", "/encode", `%s`, 3, map[string][]string{"vectors": {`[[1,2,3,4]]`}, "pictures": {`["AAAA"]`}, "margins": {`true`}}},
-		{"PUT", "/items/5", `%s`, 4, item},
-		{"POST", "/items", `{"items":[{"id":"n","code":"0f00000000000000"},%s]}`, 4, item},
-		{"POST", "/items", `%s`, 9, map[string][]string{
+		{"POST", "/search", `%s`, "", 3, with(query, options)},
+		{"POST", "/search", `{"queries":[{"id":9},%s]}`, "", 3, query},
+		{"POST", "/explain", `{"query":%s,"id":7}`, "", 3, unlabelled},
+		{"POST", "/explain", `%s`, "", 2, map[string][]string{"query": {`{"id":9}`}, "id": {`7`}}},
+		{"POST", "/encode", `%s`, "", 3, map[string][]string{"vectors": {`[[1,2,3,4]]`}, "pictures": {`["AAAA"]`}, "margins": {`true`}}},
+		{"PUT", "/items/5", `%s`, "", 4, item},
+		{"POST", "/items", `{"items":[{"id":"n","code":"0f00000000000000"},%s]}`, "", 4, item},
+		{"POST", "/items", `%s`, "", 9, map[string][]string{
 			"items": {`[{"id":5,"code":` + code + `}]`}, "ids": {`[5]`, `["m"]`}, "vectors": {`[[1,2,3,4]]`}, "codes": {`[` + other + `]`},
 			"vectors_base64": {`"AACAPwAAAEAAAEBAAACAQA=="`}, "labels": {`["caps"]`}, "tags": {`[["new"]]`}, "attributes": {`[{"price":1}]`},
 			"mode": {`"upsert"`, `"add"`},
 		}},
-		{"PATCH", "/items/5", `%s`, 5, change},
-		{"PATCH", "/items", `{"items":[{"id":7,"label":"x"},%s]}`, 4, part},
-		{"PATCH", "/items", `%s`, 2, map[string][]string{"items": {`[{"id":5,"attributes":{"price":1}}]`}, "replace": {`true`}}},
-		{"GET", "/search", "", 2, map[string][]string{
-			"id": {"144"}, "code": {"0f00000000000000"}, "k": {"10", "1"}, "radius": {"30", "2"}, "where": {"price < 50"},
-			"rank": {"hamming", "margins"}, "ties": {"margins"}, "prefix": {"5"}, "rerank": {"cosine"}, "explain": {"true"},
-			"fields": {"label"}, "fingerprint": {fingerprint, strings.Repeat("0", 31) + "1"},
-		}},
-		{"GET", "/items", "", 3, map[string][]string{
+		{"PATCH", "/items/5", `%s`, "", 5, change},
+		{"PATCH", "/items", `{"items":[{"id":7,"label":"x"},%s]}`, "", 4, part},
+		{"PATCH", "/items", `%s`, "", 2, map[string][]string{"items": {`[{"id":5,"attributes":{"price":1}}]`}, "replace": {`true`}}},
+		{"GET", "/search", "", "", 2, with(address, map[string][]string{"id": {"144"}, "code": {"0f00000000000000"}})},
+		{"POST", "/search", "", packFloats(x[143]...), 2, address},
+		{"POST", "/encode", "", packFloats(x[143]...), 2, map[string][]string{"margins": {"true"}, "fingerprint": address["fingerprint"]}},
+		{"GET", "/items", "", "", 3, map[string][]string{
 			"where": {"price < 50"}, "limit": {"3"}, "after": {"7"}, "contains": {"1", "Oak"}, "sample": {"true"},
 		}},
-		{"GET", "/facets", "", 2, map[string][]string{"where": {"price < 50"}, "top": {"2"}}},
-		{"POST", "/delete", `%s`, 3, map[string][]string{"ids": {`[5]`}, "where": {`"price < 9"`}, "dry_run": {`true`}}},
+		{"GET", "/facets", "", "", 2, map[string][]string{"where": {"price < 50"}, "top": {"2"}}},
+		{"PUT", "-made", `%s`, "", 2, map[string][]string{"like": {`"shop"`}, "bits": {`64`}}},
+		{"POST", "/delete", `%s`, "", 3, map[string][]string{"ids": {`[5]`}, "where": {`"price < 9"`}, "dry_run": {`true`}}},
 	}
 }
 
@@ -96,37 +102,42 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	}
 	d := readDocument(t)
 	for _, o := range d.operations() {
+		path := strings.TrimPrefix(strings.ReplaceAll(o.path, "{id}", "5"), "/v1/collections/{collection}")
+		if o.method == "PUT" && path == "" {
+			path = "-made"
+		}
+		knows := func(body string, keys int) {
+			known := func(c crossing) bool {
+				return c.method == o.method && c.path == path && c.body == body && len(c.keys) == keys
+			}
+			if !strings.HasPrefix(path, "/v1/try") && !slices.ContainsFunc(all, known) { // package workshop tests those
+				t.Errorf("not all keys of %s %s are crossed", o.method, path)
+			}
+		}
 		body, _ := o.object["requestBody"].(object)
 		content, _ := body["content"].(object)
-		media, _ := content["application/json"].(object)
-		path := strings.TrimPrefix(strings.ReplaceAll(o.path, "{id}", "5"), "/v1/collections/{collection}")
-		if media == nil || path == "" || strings.HasPrefix(path, "/v1/try") {
-			continue
-		}
-		schema, err := d.resolve(media["schema"].(object))
-		ok(t, err)
-		known := func(c crossing) bool {
-			return c.method == o.method && c.path == path && c.body == "%s" && len(c.keys) == len(schema["properties"].(object))
-		}
-		if !slices.ContainsFunc(all, known) {
-			t.Errorf("not all keys of %s %s are crossed", o.method, path)
+		if media, is := content["application/json"].(object); is {
+			schema, err := d.resolve(media["schema"].(object))
+			ok(t, err)
+			knows("%s", len(schema["properties"].(object)))
 		}
 	}
 }
 
 // crosser sends the bodies of one crossing to a service of its own.
 type crosser struct {
-	*testing.T
+	testing.TB
 	crossing
 	*service
 	file         []byte // of the shop
 	items        string
 	past         map[string]string
+	anyWords     bool // a refusal need not name a key
 	sent, passed int
 }
 
-func newCrosser(t *testing.T, c crossing) *crosser {
-	x := &crosser{T: t, crossing: c, past: map[string]string{}}
+func newCrosser(t testing.TB, c crossing) *crosser {
+	x := &crosser{TB: t, crossing: c, past: map[string]string{}}
 	x.service = serve(t, func(o *server.Options) { o.Collections = o.Collections[:1] })
 	var err error
 	x.file, err = os.ReadFile(x.files.shop)
@@ -142,7 +153,7 @@ func (x *crosser) cross() {
 	}
 	for _, name := range names {
 		if null := x.text(map[string]string{name: "null"}); x.body != "" &&
-			!strings.Contains(x.must(x.T, 400, x.method, shop+x.path, null), name+" is null") {
+			!strings.Contains(x.must(x.TB, 400, x.method, shop+x.path, null), name+" is null") {
 			x.Errorf("%s is taken for something else", null)
 		}
 	}
@@ -201,7 +212,6 @@ func (x *crosser) without(values map[string]string, name string) string {
 }
 
 func (x *crosser) text(values map[string]string) string {
-	var parts []string
 	if x.body == "" {
 		address := url.Values{}
 		for name, value := range values {
@@ -209,10 +219,15 @@ func (x *crosser) text(values map[string]string) string {
 		}
 		return address.Encode()
 	}
+	return fmt.Sprintf(x.body, x.object(values))
+}
+
+func (x *crosser) object(values map[string]string) string {
+	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		parts = append(parts, quoted(name)+":"+values[name])
 	}
-	return fmt.Sprintf(x.body, "{"+strings.Join(parts, ",")+"}")
+	return "{" + strings.Join(parts, ",") + "}"
 }
 
 // outcome is the answer to a body and the items afterwards, or "" if it is refused.
@@ -226,9 +241,16 @@ func (x *crosser) outcome(values map[string]string) string {
 	if x.body != "" {
 		path, body = x.path, text
 	}
-	a, err := x.call(x.method, shop+path, body)
+	header := []string(nil)
+	if x.rows != "" {
+		body, header = x.rows, []string{"Content-Type", "application/octet-stream"}
+	}
+	a, err := x.call(x.method, shop+path, body, header...)
 	ok(x, err)
 	x.sent++
+	if x.path == "-made" && a.StatusCode == 200 {
+		x.must(x.TB, 200, "DELETE", shop+path, "")
+	}
 	items := x.items
 	if x.body != "" && x.path != "/search" && x.path != "/explain" && x.path != "/encode" {
 		items = x.list()
@@ -238,7 +260,7 @@ func (x *crosser) outcome(values map[string]string) string {
 		x.past[text] = plainAnswer(a.body) + items
 	case a.StatusCode < 400 || a.StatusCode >= 500 || items != x.items:
 		x.Errorf("%s: status %d, the same items: %v\n%s", text, a.StatusCode, items == x.items, a.body)
-	case strings.Contains(string(a.body), `"code":"invalid"`) && !slices.ContainsFunc(slices.Collect(maps.Keys(x.keys)), named):
+	case !x.anyWords && strings.Contains(string(a.body), `"code":"invalid"`) && !slices.ContainsFunc(slices.Collect(maps.Keys(x.keys)), named):
 		x.Errorf("%s: the refusal names no key: %s", text, a.body)
 	default:
 		x.past[text] = ""
@@ -246,12 +268,86 @@ func (x *crosser) outcome(values map[string]string) string {
 	if items != x.items {
 		ok(x, os.WriteFile(x.files.shop+".new", x.file, 0o600))
 		ok(x, os.Rename(x.files.shop+".new", x.files.shop))
-		x.must(x.T, 200, "POST", shop+"/reload", "")
+		x.must(x.TB, 200, "POST", shop+"/reload", "")
 	}
 	return x.past[text]
 }
 
 func (x *crosser) list() string {
 	x.Helper()
-	return x.must(x.T, 200, "GET", shop+"/items?limit=1000", "")
+	path := shop + "/items?limit=1000"
+	if x.path == "-made" {
+		path = "/v1/server"
+	}
+	return x.must(x.TB, 200, "GET", path, "")
+}
+
+// FuzzKeys sends any set of the keys of any object, of which one has any value. What is accepted is sent again without
+// each of its keys, and with other values of it: if the outcome is always the same, the key has no effect.
+func FuzzKeys(f *testing.F) {
+	models, err := learned()
+	ok(f, err)
+	var all []*crosser
+	for i, c := range crossings(models["shop"].Fingerprint().Full()) {
+		all = append(all, newCrosser(f, c))
+		for at, name := range slices.Sorted(maps.Keys(c.keys)) {
+			for _, value := range c.keys[name] {
+				if needs.Full() || at == 0 {
+					f.Add(uint8(i), uint32(1)<<at, uint32(0), uint8(at), value)
+				}
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, set, second uint32, at uint8, value string) {
+		x := all[int(which)%len(all)]
+		x.TB, x.past, x.anyWords = t, map[string]string{}, true
+		names, values := slices.Sorted(maps.Keys(x.keys)), map[string]string{}
+		for i, name := range names {
+			if set>>i&1 == 1 {
+				values[name] = x.keys[name][int(second>>i&1)%len(x.keys[name])]
+			}
+		}
+		values[names[int(at)%len(names)]] = value
+		accepted := x.outcome(values)
+		finds := strings.HasSuffix(x.path, "/search") || x.method+x.path == "GET/items"
+		if accepted == "" || finds && !strings.Contains(strings.TrimSuffix(accepted, x.items), `"id":`) {
+			return // nothing has an effect on what is not found
+		}
+		if x.body != "" { // the value may have brought more keys
+			var object map[string]json.RawMessage
+			if json.Unmarshal([]byte(x.object(values)), &object) != nil {
+				return
+			}
+			for name, value := range object {
+				values[name] = string(value)
+			}
+		}
+		for name, value := range values {
+			others := append(slices.Clone(x.keys[name]), x.opposite(value))
+			if x.without(values, name) == accepted && !slices.ContainsFunc(others, func(other string) bool {
+				changed := maps.Clone(values)
+				changed[name] = other
+				return x.outcome(changed) != accepted
+			}) {
+				t.Errorf("%s has no effect in %s", name, x.text(values))
+			}
+		}
+	})
+}
+
+// opposite is another value of the same kind, and most often one that is refused.
+func (x *crosser) opposite(value string) string {
+	switch {
+	case x.body == "":
+		return "~?"
+	case value == "true":
+		return "false"
+	case value == "false":
+		return "true"
+	case value[0] == '"':
+		return `"~?"`
+	case strings.Contains("-0123456789", value[:1]):
+		return "-1"
+	}
+	return value
 }
