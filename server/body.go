@@ -160,16 +160,19 @@ func floatRows(b []byte, dim int) (vectors.Matrix, error) {
 
 // npyRows decodes the rows of a NumPy file.
 func npyRows(ctx context.Context, b []byte, missing bool) (vectors.Matrix, error) {
+	wrong := func(err error) error {
+		return bad("the NumPy array in the request: %s", strings.TrimPrefix(err.Error(), dataset.Standard+": "))
+	}
 	set, err := dataset.Open(dataset.Spec{
 		Paths: []string{dataset.Standard}, Stdin: bytes.NewReader(b), Once: true, Format: "npy", Threads: 1, Missing: missing,
 	})
 	if err != nil {
-		return vectors.Matrix{}, bad("the NumPy array in the request: %v", err)
+		return vectors.Matrix{}, wrong(err)
 	}
 	x := vectors.Matrix{Cols: set.Dim()}
 	for chunk, err := range set.Chunks(ctx) {
 		if err != nil {
-			return vectors.Matrix{}, bad("the NumPy array in the request: %v", err)
+			return vectors.Matrix{}, wrong(err)
 		}
 		x.Rows += chunk.X.Rows
 		x.Data = append(x.Data, chunk.X.Data...)

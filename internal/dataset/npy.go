@@ -262,8 +262,8 @@ func openArray(in *input, what string, a array) (reader, header, error) {
 	if a.fortran && long > 1 {
 		if in.at == nil {
 			return nil, h, message.New("fortran-packed",
-				"%s: is in Fortran order and compressed, so its rows cannot be read one by one: "+
-					"decompress it, or save np.ascontiguousarray(x)", what)
+				"%s: is in Fortran order, column by column, but comes row by row from here: send np.ascontiguousarray(x), or "+
+					"give a file that is not compressed", what)
 		}
 		return newStrided(d, a), h, nil
 	}
