@@ -48,9 +48,9 @@ func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, 
 		return nil, bad("a code of %d bits cannot be tried here: choose %d to %d", q.Bits, fewestBits, mostBits)
 	case j.LabelsNeeded:
 		return nil, bad("%s has no labels yet: upload a text file with a line for each of its %d rows", j.Name, j.Rows)
-	case j.Columns != nil && !j.isScalar(q.Label):
-		return nil, bad("%s has no column %.40q with classes: choose the column that holds the class of each row",
-			j.Name, q.Label)
+	case (j.Columns != nil || q.Label != "") && !j.isScalar(q.Label):
+		return nil, bad("%s has no column %.40q with classes: choose the column that holds the class of each row, if it has "+
+			"columns", j.Name, q.Label)
 	case j.cancel != nil:
 		return nil, busy("%s is in training: wait until it is done, or cancel it", j.Name)
 	case w.work.Err() != nil:

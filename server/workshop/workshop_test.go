@@ -246,6 +246,7 @@ func TestNpyTakesLabels(t *testing.T) {
 	if j = b.must("POST", "/v1/try/1/labels", strings.Repeat("a\nb\n", 30)); j.LabelsNeeded {
 		t.Error("labels are still needed")
 	}
+	b.refused(400, "POST", "/v1/try/1/train", `{"label":"a"}`, `"a"`)
 	b.must("POST", "/v1/try/1/train", "{}")
 	b.wait("1", stateDone)
 
