@@ -47,9 +47,9 @@ export function base64(file) {
 export function bar(app, { ask, askPicture, clear }) {
   const { takes, dims } = app.collection;
   const hints = {
-    vectors: `An item's id, or a vector of ${dims} numbers`,
-    pictures: "An item's id",
-    codes: "An item's id, or 0x and a code",
+    vectors: `An id, or ${dims} numbers`, // short enough for a phone
+    pictures: 'The id of an item',
+    codes: 'An id, or 0x and a code',
   };
   const input = el('textarea', {
     id: 'query',
