@@ -410,7 +410,7 @@ class Codes(Case):
             with self.assertRaises(hashgrove.Invalid):
                 Index(**arguments)
         with Index(self.hasher) as ix:
-            for wrong in (1.5, np.float32(2), float("nan"), None):
+            for wrong in (1.5, np.float32(2), float("nan"), None, True, np.False_):
                 with self.assertRaisesRegex(hashgrove.Invalid, "is no id"):
                     ix.put([wrong], self.X[:1])
             ix.add([1], self.X[:1])

@@ -213,7 +213,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         if x.shape[1] != self.n_features_in_:
             raise Invalid(f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                           "input")
-        return model.encode(x.array, output=output or self.output, threads=self.threads)
+        return model.encode(x.array, output=output or self.output, threads=self._threads())
 
     def score(self, X: Any, y: Any) -> float:
         """How well rows find each other by their codes: mean average precision, ranked as the model chose and expected over

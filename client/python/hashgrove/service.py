@@ -499,7 +499,7 @@ def _path(*names):
 
 
 def _id(x):
-    if isinstance(x, (float, np.floating)) or x is None:
+    if x is None or isinstance(x, (bool, np.bool_, float, np.floating)):
         raise Invalid(f"{x!r} is no id: an id is a whole number or a text")
     return int(x) if isinstance(x, (int, np.integer)) else str(x)
 
