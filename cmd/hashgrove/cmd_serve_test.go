@@ -321,9 +321,10 @@ func TestDeployedUnitNamesRealFlags(t *testing.T) {
 
 // TestDeployedUnitIsTight: systemd rates how much of the machine the service could reach, from 0 to 10.
 func TestDeployedUnitIsTight(t *testing.T) {
+	needs.Check(t, "calls systemd-analyze")
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("no systemd-analyze here")
+		needs.Skip(t, needs.Systemd, err)
 	}
 	unit, err := filepath.Abs(filepath.Join("..", "..", "deploy", "hashgrove.service"))
 	if err != nil {

@@ -44,6 +44,7 @@ const (
 	Shell     Thing = "shell"
 	Sklearn   Thing = "sklearn"
 	Sparse    Thing = "sparse"
+	Systemd   Thing = "systemd"
 	Venv      Thing = "venv"
 )
 
@@ -77,6 +78,7 @@ var facts = map[Thing]fact{
 	Shell:    {about: "sh and bash, and the usual programs split, curl and sha256sum"},
 	Sklearn:  {about: "scikit-learn and pandas for Python"},
 	Sparse:   {about: "a file system for files of 256 GB that are empty"},
+	Systemd:  {about: "systemd-analyze, which rates the unit of the service"},
 	Venv:     {about: "Python that makes virtual environments"},
 }
 

@@ -77,6 +77,7 @@ has_gcc() { echo 'int main(void) { return 0; }' | gcc -xc -include stdio.h -o /d
 has_opencl() { ls /etc/OpenCL/vendors/*.icd && { ldconfig -p | grep -q libOpenCL || /sbin/ldconfig -p | grep -q libOpenCL; }; }
 has_postgres() { has pg_ctl || ls /usr/lib/postgresql/*/bin/initdb; }
 has_qemu() { has qemu-aarch64-static; }
+has_systemd() { has systemd-analyze; }
 has_shell() { has bash && has curl; }
 has_pgvector() {
 	has_postgres && { ls "$cache"/pgvector-*/vector.so || ls /usr/share/postgresql/*/extension/vector.control; }
@@ -117,6 +118,7 @@ need compiler "exported C code, and the race detector" has_gcc "gcc libc6-dev"
 need python "the Python client" has_numpy "python3 python3-numpy"
 need opencl "training on a GPU" has_opencl "pocl-opencl-icd ocl-icd-libopencl1"
 need sklearn "scikit-learn's checks of the Python package" has_sklearn "python3-sklearn python3-pandas"
+need systemd "how little of the machine the service can reach" has_systemd "systemd"
 need venv "the wheel in a virtual environment" has_venv "python3-venv"
 need faiss "FAISS reading our files" has_faiss "python3-faiss"
 need postgres "PostgreSQL as an engine" has_postgres "postgresql"
