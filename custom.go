@@ -143,8 +143,8 @@ func (c custom) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	return &model.Model{Encoder: e}, e.Check()
 }
 
-// Loss judges pairs of rows in a way of your own, for FastHashOptions.CustomLoss: Step 1 chooses bits that lower the sum of
-// the losses. A similar pair costs (d/k)², where its codes of k bits differ in d of them.
+// Loss judges pairs of rows in a way of your own, for FastHashOptions.CustomLoss: Step 1 chooses bits that lower the
+// sum of the losses. A similar pair costs (d/k)², where its codes of k bits differ in d of them.
 type Loss interface {
 	// Dissimilar returns what a dissimilar pair costs, times 4k²: a whole number from 0 to 4k² that does not rise with d.
 	// The hinge of FastHashOptions.Loss, for instance, is max(0, k-2d)².
