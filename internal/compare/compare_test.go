@@ -171,6 +171,16 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// Codes are encoded again and again to see how long it takes, and random ones must be the same each time.
+func TestRandomCodesStay(t *testing.T) {
+	x, other, draw := clusters(1, 9, 2).X, clusters(2, 9, 2).X, (&comparison{}).randomCoder(64)
+	first, _ := draw.code(t.Context(), x, 1)
+	second, _ := draw.code(t.Context(), other, 1)
+	if again, _ := draw.code(t.Context(), x, 1); !slices.Equal(first.Data, again.Data) || slices.Equal(first.Data, second.Data) {
+		t.Errorf("%x, %x of others, and then %x", first.Data, second.Data, again.Data)
+	}
+}
+
 // byMarginsOf judges a part of the items by margins, or by expected codes.
 func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part, expected bool) eval.Figures {
 	t.Helper()

@@ -121,15 +121,9 @@ func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder
 
 // judge fills in the quality of the codes, and that of the second training for the held-out classes.
 func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later eval.Codes) error {
-	found, err := c.Report(ctx, eval.ByHamming, s.bench.truth, s.bench.options)
+	found, learned, err := s.reports(ctx, &c, eval.ByHamming, s.bench.options)
 	if err != nil {
 		return err
-	}
-	learned := found
-	if s.learned != nil {
-		if learned, err = c.ofLearned().Report(ctx, eval.ByHamming, s.learned.truth, s.learned.options); err != nil {
-			return err
-		}
 	}
 	s.fill(row, found, learned)
 	if s.data.labelled() {
@@ -147,11 +141,18 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later ev
 	return nil
 }
 
-// ofLearned returns the codes for a search in the learned items.
-func (c *codes) ofLearned() *eval.Codes {
+// reports judges a ranking of the items that decide, and of the learned ones; nil if the codes do not have it.
+func (s *comparison) reports(ctx context.Context, c *codes, by eval.Ranking, o eval.Options) (
+	found, learned *eval.Report, err error,
+) {
+	found, err = c.Report(ctx, by, s.bench.truth, o)
+	if err != nil || found == nil || s.learned == nil {
+		return found, found, err
+	}
 	in := c.Codes
 	in.Base = c.learned
-	return &in
+	learned, err = in.Report(ctx, by, s.learned.truth, s.learned.options)
+	return found, learned, err
 }
 
 // rankedBy holds the reports of one ranking.
@@ -169,18 +170,12 @@ func (s *comparison) judgeRankings(
 	o.Neighbours = nil // they are about the codes
 	all := []rankedBy{{eval.ByHamming, found, learned}}
 	for _, by := range []eval.Ranking{eval.ByMargins, eval.ByExpected} {
-		found, err := c.Report(ctx, by, s.bench.truth, o)
+		found, learned, err := s.reports(ctx, &c, by, o)
 		if err != nil {
 			return "", err
 		}
 		if found == nil {
 			continue
-		}
-		learned := found
-		if s.learned != nil {
-			if learned, err = c.ofLearned().Report(ctx, by, s.learned.truth, s.learned.options); err != nil {
-				return "", err
-			}
 		}
 		all = append(all, rankedBy{by, found, learned})
 		if by == eval.ByMargins {

@@ -10,6 +10,7 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // The floors and references, which are in every table.
@@ -230,54 +231,35 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 		return row, err
 	}
 	row.EncodeMicroseconds = took * 1e6 / float64(data.Queries.X.Rows)
-	known := all.Known(data.Base.Data)
-	items := known
-	if s.learned != nil {
-		if items, err = all.Probabilities(ctx, data.New.X, s.o.Threads); err != nil {
-			return row, err
-		}
+	x := floats{queries: ofQueries, learned: all.Known(data.Base.Data)}
+	if x.items = x.learned; s.learned != nil {
+		x.items, err = all.Probabilities(ctx, data.New.X, s.o.Threads)
 	}
-	found, err := eval.RetrievalInner(ctx, ofQueries, items, s.bench.truth, s.bench.options)
-	if err != nil {
-		return row, err
+	if err == nil && s.unseen != nil {
+		x.unseen, x.all, err = s.unseenProbabilities(ctx, seen)
 	}
-	learned := found
-	if s.learned != nil {
-		learned, err = eval.RetrievalInner(ctx, ofQueries, known, s.learned.truth, s.learned.options)
-		if err != nil {
-			return row, err
-		}
+	if err == nil {
+		err = s.judgeFloats(ctx, &row, eval.RetrievalInner, x, s.bench.options)
 	}
-	s.fill(&row, found, learned)
-	if s.unseen == nil {
-		return row, nil
-	}
-	return row, s.rankUnseenProbabilities(ctx, &row, seen)
+	return row, err
 }
 
-// rankUnseenProbabilities does the same for the held-out classes, with the classifier that has not seen them; the
-// classes of the rows it learned from are known.
-func (s *comparison) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen classifierCodes) error {
-	u, data := s.unseen, s.data
-	queries, err := seen.Probabilities(ctx, u.queries.X, s.o.Threads)
-	if err != nil {
-		return err
+// unseenProbabilities returns those of the queries of the held-out classes and of all items, by the classifier that has
+// not seen these classes; the classes of the rows it learned from are known.
+func (s *comparison) unseenProbabilities(ctx context.Context, seen classifierCodes) (
+	queries, items vectors.Matrix, err error,
+) {
+	if queries, err = seen.Probabilities(ctx, s.unseen.queries.X, s.o.Threads); err != nil {
+		return queries, items, err
 	}
-	items, err := seen.Probabilities(ctx, data.joined(), s.o.Threads)
-	if err != nil {
-		return err
-	}
-	known := seen.Known(data.Base.Data)
-	for i, class := range data.Base.Labels.Class {
-		if !slices.Contains(u.held, class) {
+	items, err = seen.Probabilities(ctx, s.data.joined(), s.o.Threads)
+	known := seen.Known(s.data.Base.Data)
+	for i, class := range s.data.Base.Labels.Class {
+		if err == nil && !slices.Contains(s.unseen.held, class) {
 			copy(items.Row(i), known.Row(i))
 		}
 	}
-	r, err := eval.RetrievalInner(ctx, queries, items, u.truth, u.options)
-	if err == nil {
-		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
-	}
-	return err
+	return queries, items, err
 }
 
 // isFloat reports whether a row is about vectors rather than codes.

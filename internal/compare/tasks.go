@@ -96,23 +96,23 @@ func (s *comparison) tasks() []*task {
 // randomCodes measures random codes.
 func (s *comparison) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	row := t.row(t.bits[0])
-	part := -1
-	draw := coder{code: func(_ context.Context, x vectors.Matrix, _ int) (hamming.Codes, error) {
-		part++
-		return method.RandomCodes(x.Rows, row.Bits, s.o.Seed+uint64(part)), nil
-	}}
-	c, err := s.encode(ctx, draw)
-	if err != nil {
-		return nil, err
-	}
-	var later eval.Codes
-	if s.unseen != nil {
-		if later, err = s.encodeUnseen(ctx, draw); err != nil {
-			return nil, err
-		}
-	}
-	err = s.judge(ctx, &row, c, later)
+	draw := s.randomCoder(row.Bits)
+	err := s.measure(ctx, &row, draw, draw)
+	row.EncodeMicroseconds = 0
 	return []eval.Row{row}, err
+}
+
+// randomCoder draws codes; a part has the same ones however often it is encoded.
+func (s *comparison) randomCoder(bits int) coder {
+	parts := map[*float32]uint64{}
+	return coder{code: func(_ context.Context, x vectors.Matrix, _ int) (hamming.Codes, error) {
+		part, drawn := parts[&x.Data[0]]
+		if !drawn {
+			part = uint64(len(parts))
+			parts[&x.Data[0]] = part
+		}
+		return method.RandomCodes(x.Rows, bits, s.o.Seed+part), nil
+	}}
 }
 
 // signCodes measures one bit per column: whether it exceeds its mean. It works on the columns directly, as engines do;
@@ -163,41 +163,53 @@ func signCodes(mean []float32) encoder {
 	}
 }
 
-// floatRetrieval is eval.RetrievalFloat or eval.RetrievalCosine.
+// floatRetrieval is eval.RetrievalFloat, eval.RetrievalCosine or eval.RetrievalInner.
 type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
 	error)
+
+// floats are vectors to search: the queries, the items that decide and the learned ones, and where classes were held out
+// the queries of those and all items.
+type floats struct{ queries, items, learned, unseen, all vectors.Matrix }
+
+// judgeFloats fills in a row about a search among vectors.
+func (s *comparison) judgeFloats(
+	ctx context.Context, row *eval.Row, retrieval floatRetrieval, x floats, o eval.Options,
+) error {
+	found, err := retrieval(ctx, x.queries, x.items, s.bench.truth, o)
+	learned := found
+	if err == nil && s.learned != nil {
+		learned, err = retrieval(ctx, x.queries, x.learned, s.learned.truth, s.learned.options)
+	}
+	if err != nil {
+		return err
+	}
+	s.fill(row, found, learned)
+	if s.unseen == nil {
+		return nil
+	}
+	r, err := retrieval(ctx, x.unseen, x.all, s.unseen.truth, s.unseen.options)
+	if err == nil {
+		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
+	}
+	return err
+}
 
 // floatSearch measures the vectors themselves, before PCA: a user searches them today, and would not leave columns on
 // different scales.
 func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
-		queries, items := s.floats.Queries.X, s.floats.searched().X
-		row := t.row(32 * items.Cols)
+		x := floats{queries: s.floats.Queries.X, items: s.floats.searched().X, learned: s.floats.Base.X}
+		row := t.row(32 * x.items.Cols)
 		if !s.data.labelled() {
 			row.NeighbourRecall10, row.NeighbourRecall100 = 1, 1
 			return []eval.Row{row}, nil
 		}
-		judging := s.bench.options
-		judging.Neighbours = nil
-		found, err := retrieval(ctx, queries, items, s.bench.truth, judging)
-		if err != nil {
-			return nil, err
+		if s.unseen != nil {
+			x.unseen, x.all = s.unseen.raw, s.floats.joined()
 		}
-		learned := found
-		if s.learned != nil {
-			learned, err = retrieval(ctx, queries, s.floats.Base.X, s.learned.truth, s.learned.options)
-			if err != nil {
-				return nil, err
-			}
-		}
-		s.fill(&row, found, learned)
-		if u := s.unseen; u != nil {
-			r, err := retrieval(ctx, u.raw, s.floats.joined(), u.truth, u.options)
-			if err != nil {
-				return nil, err
-			}
-			row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
-		}
-		return []eval.Row{row}, nil
+		o := s.bench.options
+		o.Neighbours = nil
+		err := s.judgeFloats(ctx, &row, retrieval, x, o)
+		return []eval.Row{row}, err
 	}
 }
