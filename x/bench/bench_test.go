@@ -42,10 +42,10 @@ func TestProgramsRun(t *testing.T) {
 	if got := run(path("encoded-rows"), path("rows.hgm"), path("rows.npy"), "1", "1"); !line.MatchString(got) {
 		t.Errorf("encoded-rows printed %q", got)
 	}
-	line = regexp.MustCompile(`^(BenchmarkMargins/codes=\S*rows/bits=4/n=2000/k=5/queries=\d+/threads=1/method=scan 1 ` +
+	line = regexp.MustCompile(`^(BenchmarkMargins/codes=random/bits=4/n=2000/k=5/queries=\d+/threads=1/method=scan 1 ` +
 		`[\d.]+ us-hamming [\d.]+ us-margins [\d.]+ times\n){2}$`)
-	if got := run(path("margin-search"), "-model", path("rows.hgm"), "-base", path("rows.npy"), "-new", path("rows.npy"),
-		"-codes", "2000", "-k", "5", "-queries", "20", "-threads", "1"); !line.MatchString(got) {
+	if got := run(path("margin-search"), "-bits", "4", "-codes", "2000", "-k", "5", "-queries", "20",
+		"-threads", "1"); !line.MatchString(got) {
 		t.Errorf("margin-search printed %q", got)
 	}
 }

@@ -1,13 +1,10 @@
 // Margin-search compares ranking by margins with ranking by Hamming distance: exact searches for the k nearest of many
-// codes, random ones or a model's, in turns. Its peer is faiss_margins.py.
+// random codes, in turns. Its peer is faiss_margins.py.
 //
 //	go run -C x/bench ./margin-search -bits 64 -codes 1000000
-//	go run -C x/bench ./margin-search -model m.hgm -base items.npy -new queries.npy
 //
-// With a model, the codes are those of the base, repeated with each bit flipped with probability 1/16 up to the number
-// of codes, and the queries are the new vectors with their own margins. The margins of random codes are normal, or with
-// -margins even all nearly equal, as those of expected codes are, and with -margins detail a fifth of that from bit 64
-// on.
+// The margins are normal, or with -margins even all nearly equal, as those of expected codes are, and with -margins
+// detail a fifth of that from bit 64 on.
 package main
 
 import (
@@ -21,11 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/model"
-	"hashgrove/internal/vectors"
 )
 
 var (
@@ -37,9 +31,6 @@ var (
 	runs      = flag.Int("runs", 3, "runs of which the shortest counts; ten times as many for single queries")
 	processor = flag.Bool("processor", false, "measure processor time")
 	kind      = flag.String("margins", "normal", "margins of random codes: normal, even or detail")
-	modelFile = flag.String("model", "", "model that makes the codes")
-	base      = flag.String("base", "", "vectors of the items, with -model")
-	newFile   = flag.String("new", "", "vectors of the queries, with -model")
 )
 
 var start = time.Now()
@@ -50,21 +41,9 @@ func main() {
 	log.SetFlags(0)
 	flag.Parse()
 	ctx := context.Background()
-	name, items, asked, margins := "random", randomCodes(*codes), randomCodes(*queries), make([]float32, *bits**queries)
+	items, asked, margins := randomCodes(*codes), randomCodes(*queries), make([]float32, *bits**queries)
 	for i := range margins {
 		margins[i] = margin(i % *bits)
-	}
-	if *modelFile != "" {
-		name = strings.TrimSuffix(*modelFile, ".hgm")
-		m, err := model.ReadFile(*modelFile)
-		check(err)
-		*bits = m.Encoder.Bits()
-		learned, _ := encoded(ctx, m, *base)
-		items = perturbed(learned, *codes)
-		var all vectors.Matrix
-		asked, all = encoded(ctx, m, *newFile)
-		*queries = min(*queries, asked.Len())
-		asked.Data, margins = asked.Data[:*queries*asked.Words], all.Data[:*queries**bits]
 	}
 	b := &index.Batch{Codes: items, IDs: make([]index.ID, items.Len())}
 	for i := range b.IDs {
@@ -78,9 +57,9 @@ func main() {
 		for text := range strings.SplitSeq(*threads, ",") {
 			n, err := strconv.Atoi(text)
 			check(err)
-			measure(ctx, s, some{name, asked, margins, count, n, index.Scan})
+			measure(ctx, s, some{asked, margins, count, n, index.Scan})
 			if tables {
-				measure(ctx, s, some{name, asked, margins, count, n, ""})
+				measure(ctx, s, some{asked, margins, count, n, ""})
 			}
 		}
 	}
@@ -88,7 +67,6 @@ func main() {
 
 // some describes what to search for, and how.
 type some struct {
-	name           string
 	queries        hamming.Codes
 	margins        []float32
 	count, threads int
@@ -133,8 +111,8 @@ func measure(ctx context.Context, s *index.Snapshot, w some) {
 			us[r] += float64(took.Nanoseconds()) / 1000 / float64(single*w.count)
 		}
 	}
-	fmt.Printf("BenchmarkMargins/codes=%s/bits=%d/n=%d/k=%d/queries=%d/threads=%d/method=%s 1 "+
-		"%.1f us-hamming %.1f us-margins %.2f times\n", w.name, *bits, s.Len(), *k, w.count, w.threads, method,
+	fmt.Printf("BenchmarkMargins/codes=random/bits=%d/n=%d/k=%d/queries=%d/threads=%d/method=%s 1 "+
+		"%.1f us-hamming %.1f us-margins %.2f times\n", *bits, s.Len(), *k, w.count, w.threads, method,
 		us[0], us[1], us[1]/us[0])
 }
 
@@ -146,23 +124,6 @@ func now() time.Duration {
 	var u syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// encoded returns the codes and margins of a file's vectors.
-func encoded(ctx context.Context, m *model.Model, file string) (hamming.Codes, vectors.Matrix) {
-	set, err := dataset.Open(dataset.Spec{Paths: []string{file}})
-	check(err)
-	x := vectors.Matrix{Cols: set.Dim()}
-	for c, err := range set.Chunks(ctx) {
-		check(err)
-		x.Rows += c.X.Rows
-		x.Data = append(x.Data, c.X.Data...)
-	}
-	codes, err := m.Encode(ctx, x, 0)
-	check(err)
-	margins, err := m.Margins(ctx, x, 0)
-	check(err)
-	return codes, margins
 }
 
 // randomCodes returns n random codes.
@@ -190,21 +151,6 @@ func margin(bit int) float32 {
 	}
 	log.Fatalf("margins are normal, even or detail, not %q", *kind)
 	return 0
-}
-
-// perturbed returns n codes: first the given ones, then repetitions with each bit flipped with probability 1/16.
-func perturbed(from hamming.Codes, n int) hamming.Codes {
-	c := hamming.NewCodes(n, from.Bits)
-	copy(c.Data, from.Data)
-	last := ^uint64(0) << (-from.Bits & 63)
-	for i := len(from.Data); i < len(c.Data); i++ {
-		flips := rng.Uint64() & rng.Uint64() & rng.Uint64() & rng.Uint64()
-		if i%c.Words == c.Words-1 {
-			flips &= last
-		}
-		c.Data[i] = from.Data[i%len(from.Data)] ^ flips
-	}
-	return c
 }
 
 func check(err error) {
