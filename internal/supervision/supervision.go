@@ -188,35 +188,19 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	return keep
 }
 
-// drawPlaces draws some of n places by the first steps of a shuffle and returns them in order. If they are few, it
-// stores only the places that moved.
+// drawPlaces draws some of n places by the first steps of a shuffle and returns them in order.
 func drawPlaces(rng *rand.Rand, n, some int) []int32 {
-	drawn := make([]int32, 0, some)
-	if some < n/32 {
-		moved := map[int]int32{} // what lies at a place, if not its own number
-		for t := range some {
-			j := t + rng.IntN(n-t)
-			there, ok := moved[j]
-			if !ok {
-				there = int32(j)
-			}
-			here, ok := moved[t]
-			if !ok {
-				here = int32(t)
-			}
-			moved[j] = here
-			drawn = append(drawn, there)
+	drawn := make([]int32, some)
+	moved := map[int]int32{} // what lies at a place, if not its own number
+	at := func(place int) int32 {
+		if there, ok := moved[place]; ok {
+			return there
 		}
-	} else {
-		all := make([]int32, n)
-		for i := range all {
-			all[i] = int32(i)
-		}
-		for t := range some {
-			j := t + rng.IntN(n-t)
-			all[t], all[j] = all[j], all[t]
-		}
-		drawn = append(drawn, all[:some]...)
+		return int32(place)
+	}
+	for t := range drawn {
+		j := t + rng.IntN(n-t)
+		drawn[t], moved[j] = at(j), at(t)
 	}
 	slices.Sort(drawn)
 	return drawn
