@@ -59,19 +59,11 @@ func (in *input) most() int64 {
 // content returns how many bytes of content are known to exist.
 func (in *input) content() int64 { return max(in.size, in.came) }
 
-// tooMany reports whether rows with this many values in all are more than the content justifies.
-func (in *input) tooMany(values int64) bool {
-	return values > madeValues && values-madeValues > madeFactor*in.content()
-}
-
-// maker is a reader of a format in which a few bytes can make many values.
-type maker interface{ makes(values int64) error }
-
-// makes returns an error if rows have more values than the content justifies.
-func (c *rowCounter) makes(values int64) error {
-	if c.in.tooMany(values) {
-		return fmt.Errorf("%s: %d values in %d rows, far more than its %d bytes can be worth",
-			c.in.path, values, c.row, c.in.content())
+// worth counts the values of rows in a format in which a few bytes can make many, and returns an error if they are more
+// than the content justifies.
+func (in *input) worth(values int) error {
+	if in.made += int64(values); in.made-madeValues > madeFactor*in.content() {
+		return fmt.Errorf("%s: %d values in its rows, far more than its %d bytes can be worth", in.path, in.made, in.content())
 	}
 	return nil
 }

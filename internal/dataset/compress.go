@@ -29,6 +29,7 @@ type input struct {
 	disk   int64       // bytes on disk; those of a stream are not known
 	held   int64       // memory taken for what was read, see hold
 	came   int64       // bytes of content read or decompressed so far
+	made   int64       // values of the rows so far, see worth
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed or a stream
 	stream *stream     // the source of content that can be read only once, else nil

@@ -93,7 +93,7 @@ func (c *rowCounter) checkValues(n int, column string) error {
 	case n != c.dim:
 		return c.bad(column, message.New("wrong-dim", "%d values instead of %d", n, c.dim))
 	}
-	return nil
+	return c.in.worth(n)
 }
 
 func (c *rowCounter) Close() error { return c.in.Close() }

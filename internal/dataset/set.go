@@ -196,10 +196,6 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 	duplicates := p.s.duplicates
 	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d vectors.Repeat, row int) int { return d.Row - row })
 	duplicates = duplicates[k:]
-	values, made := int64(0), func(int64) error { return nil }
-	if m, ok := r.(maker); ok {
-		made = m.makes
-	}
 	var read record // the reader's memory
 	for ; ; p.row++ {
 		if p.row%full == 0 && ctx.Err() != nil {
@@ -209,10 +205,6 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 		err := r.next(&read)
 		if err == io.EOF {
 			return true, nil
-		}
-		values += int64(len(read.vector))
-		if err == nil {
-			err = made(values)
 		}
 		rec := read
 		problem, bad := err.(*RowError)
