@@ -53,7 +53,7 @@ func (e *entries[T]) checkLength(rows int) error {
 }
 
 // load reads the files. Their lengths are checked as far as the numbers of rows are known: file by file if there are as
-// many as files of vectors, and in total. Without pictures, r is nil.
+// many as files of vectors, and in total. The names are nil unless the rows are pictures.
 func (e *entries[T]) load(s *Set, r *pictureNames) error {
 	if len(e.patterns) == 0 {
 		return nil
@@ -63,35 +63,24 @@ func (e *entries[T]) load(s *Set, r *pictureNames) error {
 		return err
 	}
 	e.list = []T{}
-	named := false
 	for i, path := range paths {
-		f, err := readSide(path, e.what, r)
+		in, texts, named, err := readSide(path, e.what, r)
 		if err != nil {
 			return err
 		}
-		part, err := e.parse(f.in, f.texts)
+		part, err := e.parse(in, texts)
 		if err != nil {
 			return err
 		}
-		if i == 0 && f.rows != nil {
-			named, e.list = true, make([]T, len(r.names))
-		} else if named != (f.rows != nil) {
-			return fmt.Errorf("%s: only one of %s names the pictures", path, strings.Join(paths, ", "))
+		if e.list = append(e.list, part...); named && len(paths) > 1 {
+			return fmt.Errorf("%s: names the pictures, so it must be the only file, with all of them", path)
+		} else if named {
+			return nil
 		}
-		for k, row := range f.rows {
-			e.list[row] = part[k]
-		}
-		if named {
-			continue
-		}
-		e.list = append(e.list, part...)
 		if file := s.files[min(i, len(s.files)-1)]; len(paths) == len(s.files) && file.header.rows >= 0 &&
 			file.header.rows != len(part) {
 			return fmt.Errorf("%w of %s", unequal([]string{path}, len(part), e.what, file.header.rows), file.path)
 		}
-	}
-	if named {
-		return r.checkComplete(paths)
 	}
 	if rows := s.countedRows(); rows >= 0 && rows != len(e.list) {
 		return unequal(paths, len(e.list), e.what, rows)
@@ -106,50 +95,42 @@ func (e *entries[T]) load(s *Set, r *pictureNames) error {
 	return nil
 }
 
-// side is what one of the files holds.
-type side struct {
-	in    *input // closed, but it goes on counting memory
-	texts []string
-	rows  []int // of the pictures that the entries are for, if the file names them
-}
-
-// readSide reads a file of labels, tags or ids.
-func readSide(path string, what noun, r *pictureNames) (*side, error) {
-	in, err := openInput(path)
-	if err != nil {
-		return nil, err
+// readSide reads a file of labels, tags or ids in the order of the rows, and reports whether it names pictures. The input
+// is closed, but it goes on counting memory.
+func readSide(path string, what noun, r *pictureNames) (in *input, texts []string, named bool, err error) {
+	if in, err = openInput(path); err != nil {
+		return nil, nil, false, err
 	}
 	defer in.Close()
-	f := &side{in: in}
-	next, err := f.open(what, r)
-	if err != nil {
-		return nil, err
+	if r != nil {
+		if texts, err = r.read(in, what); texts != nil || err != nil {
+			return in, texts, true, err
+		}
 	}
+	next, err := in.openSide(what)
 	seen := interner{}
-	for {
-		text, err := next()
-		switch {
-		case err == io.EOF:
-			// Editors leave empty lines at the end.
-			for n := len(f.texts); f.rows == nil && what != tagsNoun && n > 0 && f.texts[n-1] == ""; n-- {
-				f.texts = f.texts[:n-1]
-			}
-			return f, nil
-		case err != nil:
-			return nil, err
-		case len(f.texts) == maxRows:
-			return nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
+	for err == nil {
+		var text string
+		if text, err = next(); err != nil {
+			break
 		}
-		if err := in.hold(entryBytes + len(text)); err != nil {
-			return nil, err
+		if len(texts) == maxRows {
+			return nil, nil, false, fmt.Errorf("%s: has more than %d rows", path, maxRows)
 		}
-		f.texts = append(f.texts, seen.keep(text))
+		texts = append(texts, seen.keep(text))
+		err = in.hold(entryBytes + len(text))
 	}
+	if err != io.EOF {
+		return nil, nil, false, err
+	}
+	for n := len(texts); what != tagsNoun && n > 0 && texts[n-1] == ""; n-- { // editors leave empty lines at the end
+		texts = texts[:n-1]
+	}
+	return in, texts, false, nil
 }
 
-// open returns a function that reads the next entry.
-func (f *side) open(what noun, r *pictureNames) (func() (string, error), error) {
-	in := f.in
+// openSide returns a function that reads the next entry.
+func (in *input) openSide(what noun) (func() (string, error), error) {
 	head, err := in.head()
 	if err != nil {
 		return nil, err
@@ -168,10 +149,6 @@ func (f *side) open(what noun, r *pictureNames) (func() (string, error), error) 
 	case !isText(head):
 		return nil, message.New("wrong-format",
 			"%s: is neither text nor npy nor IDX: a file with one entry per row is expected", in.path)
-	case r != nil:
-		if next, err := f.openNamed(s, what, r); next != nil || err != nil {
-			return next, err
-		}
 	}
 	switch format := fileNamed(in.path); {
 	case what == tagsNoun:
@@ -253,7 +230,6 @@ type pictureNames struct {
 	names []string       // of every row, below its folder
 	row   map[string]int // by name and by path; -1 if two pictures share it
 	stem  map[string]int // by name without its ending
-	line  []int          // where the files of one kind of entries name the row, from 1
 }
 
 // usualFiles are names of a column that holds names of pictures.
@@ -303,13 +279,10 @@ func (r *pictureNames) find(name string, stems bool) (int, error) {
 	return row, nil
 }
 
-// isName reports whether column j of a row is the name of a picture, or seems meant to be.
-func (r *pictureNames) isName(row []string, j int) bool {
-	if j >= len(row) {
-		return false
-	}
-	_, err := r.find(row[j], false)
-	return err == nil || gallery.Promises(row[j])
+// isName reports whether a cell is the name of a picture, or seems meant to be.
+func (r *pictureNames) isName(cell string) bool {
+	_, err := r.find(cell, false)
+	return err == nil || gallery.Promises(cell)
 }
 
 // warnOrder warns about the order in which lines were taken if another is as natural.
@@ -335,25 +308,18 @@ func (r *pictureNames) checkOrder(ids []string, path string) error {
 	return nil
 }
 
-// checkComplete reports a picture that the tables do not name, and forgets them.
-func (r *pictureNames) checkComplete(paths []string) error {
-	row := slices.Index(r.line, 0)
-	r.line = nil
-	if row >= 0 {
-		return message.New("pictures-unnamed",
-			"%s: does not name all pictures, %s for one", strings.Join(paths, ", "), r.names[row])
+// read reads a table that names pictures, in the order of the rows. For any other file it returns nil.
+func (r *pictureNames) read(in *input, what noun) ([]string, error) {
+	head, err := in.head()
+	if err != nil || !isText(head) {
+		return nil, err
 	}
-	return nil
-}
-
-// openNamed opens a table that names pictures. For any other file it returns nil.
-func (f *side) openNamed(s *sample, what noun, r *pictureNames) (func() (string, error), error) {
 	format := ""
-	for i, line := range s.lines(sampleRows) {
+	for i, line := range (&sample{head: head}).lines(sampleRows) {
 		first, _, more := bytes.Cut(line, []byte(" "))
 		switch {
-		case more && !bytes.ContainsAny(first, "\t,;") && r.isName([]string{string(first)}, 0):
-			return nil, message.New("space-separated", "%s: separate names and %s by a comma or a tab", f.in.path, what.things())
+		case more && !bytes.ContainsAny(first, "\t,;") && r.isName(string(first)):
+			return nil, message.New("space-separated", "%s: separate names and %s by a comma or a tab", in.path, what.things())
 		case i == 0 && bytes.IndexByte(line, '\t') >= 0:
 			format = "tsv"
 		case i == 0 && bytes.ContainsAny(line, ",;"):
@@ -363,54 +329,53 @@ func (f *side) openNamed(s *sample, what noun, r *pictureNames) (func() (string,
 	if format == "" {
 		return nil, nil
 	}
-	t, rows, err := sampleTable(f.in, format)
+	t, rows, err := sampleTable(in, format)
 	if err != nil || t.width < 2 {
 		return nil, nil // others will report a bad table
 	}
+	named := func(row []string) int { return slices.IndexFunc(row, r.isName) }
 	usual := usualFiles
 	if what != idNoun {
 		usual = slices.Concat(usualFiles, usualIDs)
 	}
-	head := rows[0]
-	if isHead(rows, usualFiles) {
-		t.names, rows = head, rows[1:]
+	if isHead(rows, usualFiles) || len(rows) > 1 && named(rows[0]) < 0 && named(rows[1]) >= 0 {
+		t.names = rows[0]
 	}
 	name := t.named(usual)
 	stems := name >= 0 // names may lack their endings
-	for j := 0; name < 0 && j < t.width; j++ {
-		if slices.ContainsFunc(rows, func(row []string) bool { return r.isName(row, j) }) {
-			name = j
+	for _, row := range rows {
+		if name < 0 {
+			name = named(row)
 		}
 	}
 	if name < 0 {
 		return nil, nil
 	}
-	if t.names == nil && len(rows) > 1 && !r.isName(rows[0], name) && r.isName(rows[1], name) {
-		t.names = head // which the general rules do not recognise
-	}
 	value, err := t.besideName(name, what)
 	if err == nil && t.names != nil {
 		err = t.read() // the head
 	}
-	if r.line == nil {
-		r.line = make([]int, len(r.names))
-	}
-	f.rows = []int{}
-	return func() (string, error) {
-		if err := t.readRow(); err != nil {
-			return "", err
+	texts, line := make([]string, len(r.names)), make([]int, len(r.names))
+	for err == nil {
+		if err = t.readRow(); err != nil {
+			break
 		}
-		picture := string(t.fields[name])
-		row, err := r.find(picture, stems)
-		if err == nil && r.line[row] > 0 {
-			err = message.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, r.line[row])
+		picture, row := string(t.fields[name]), 0
+		if row, err = r.find(picture, stems); err == nil && line[row] > 0 {
+			err = message.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, line[row])
 		}
 		if err != nil {
-			return "", fmt.Errorf("%s: line %d: %w", f.in.path, t.line, err)
+			return nil, fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
 		}
-		r.line[row], f.rows = t.line, append(f.rows, row)
-		return string(t.fields[value]), nil
-	}, err
+		texts[row], line[row] = string(t.fields[value]), t.line
+		err = in.hold(entryBytes + len(texts[row]))
+	}
+	if row := slices.Index(line, 0); err == io.EOF && row >= 0 {
+		return nil, message.New("pictures-unnamed", "%s: does not name all pictures, %s for one", in.path, r.names[row])
+	} else if err != io.EOF {
+		return nil, err
+	}
+	return texts, nil
 }
 
 // besideName chooses the column of the entries in a table that has names in another.

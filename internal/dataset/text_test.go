@@ -74,19 +74,16 @@ func checkTexts(t *testing.T, dir, file string, texts []string, err error, want 
 
 // readValues and readTagLines read a file with an entry per row.
 func readValues(path string) ([]string, error) {
-	f, err := readSide(path, labelNoun, nil)
-	if err != nil {
-		return nil, err
-	}
-	return f.texts, nil
+	_, texts, _, err := readSide(path, labelNoun, nil)
+	return texts, err
 }
 
 func readTagLines(path string) ([][]string, error) {
-	f, err := readSide(path, tagsNoun, nil)
+	in, texts, _, err := readSide(path, tagsNoun, nil)
 	if err != nil {
 		return nil, err
 	}
-	return parseTags(f.in, f.texts)
+	return parseTags(in, texts)
 }
 
 func TestReadValues(t *testing.T) {
