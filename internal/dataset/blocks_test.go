@@ -7,9 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/message"
@@ -17,15 +15,7 @@ import (
 
 // writeRaw writes a npy file of raw values.
 func writeRaw(t *testing.T, descr string, rows, cols int, data []byte) string {
-	t.Helper()
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, rows, cols)
-	header += strings.Repeat(" ", 117-len(header)) + "\n"
-	path := filepath.Join(t.TempDir(), "x.npy")
-	content := append(fmt.Appendf(nil, "\x93NUMPY\x01\x00%c\x00%s", len(header), header), data...)
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return fileOf(t, t.TempDir(), "x.npy", npyOf(descr, false, fmt.Sprintf("%d, %d", rows, cols), string(data)))
 }
 
 // Reading by blocks gives what reading row by row gives, bad rows included.

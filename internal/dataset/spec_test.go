@@ -1,30 +1,18 @@
 package dataset
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/picture/gallery"
 )
 
-// setNpy is a file of float32 rows, little-endian, as numpy.save writes it.
+// setNpy is a file of float32 rows, as numpy.save writes it.
 func setNpy(rows ...[]float32) string {
-	head := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(rows), len(rows[0]))
-	head += strings.Repeat(" ", 63-(10+len(head))%64) + "\n"
-	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
-	b = append(b, head...)
-	for _, row := range rows {
-		for _, v := range row {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-	}
-	return string(b)
+	return npyOf("<f4", false, fmt.Sprintf("%d, %d", len(rows), len(rows[0])), float32s(slices.Concat(rows...)...))
 }
 
 func TestNaturalOrder(t *testing.T) {
