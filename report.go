@@ -24,7 +24,7 @@ func (t *Training) Save(path string) error {
 	if err := t.Model.Save(path); err != nil {
 		return err
 	}
-	return fasthash.Method{Run: fasthash.Run{Checkpoint: t.checkpoint}}.Finish()
+	return fasthash.Trainer{Run: fasthash.Run{Checkpoint: t.checkpoint}}.Finish()
 }
 
 // Report describes a training run.

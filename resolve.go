@@ -32,7 +32,7 @@ func (o Options) resolve() (method.Options, error) {
 		LinearColumns: f.LinearColumns, Candidates: f.Candidates, Bins: vectors.Binning(f.Bins),
 		EqualRowWeights: f.EqualRowWeights,
 		Inference: inference.Options{
-			Method: inference.Method(f.Inference), Loss: inference.Loss(f.Loss), Sweeps: f.Sweeps,
+			Method: inference.Algorithm(f.Inference), Loss: inference.Loss(f.Loss), Sweeps: f.Sweeps,
 		},
 		Trees: boost.Options{
 			Boost: boost.Algorithm(t.Boost), Rounds: t.Rounds, Rate: t.Rate, LeafBits: t.LeafBits, Depth: t.Depth,

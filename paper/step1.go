@@ -52,7 +52,7 @@ sampling the pairs.`,
 			}
 			for _, pairs := range pairings {
 				for i, name := range step1Methods {
-					v, err := runner.inferred(ctx, base, inference.Method(name), pairs)
+					v, err := runner.inferred(ctx, base, inference.Algorithm(name), pairs)
 					if err := t.addFailure(ctx, runner, labels[i]+", "+string(pairs)+" pairs", err); err != nil {
 						return nil, err
 					}
@@ -100,7 +100,7 @@ type inferred struct {
 
 // inferred runs Step 1 for all bits, using each inferred bit as the output of its hash function.
 func (runner *Runner) inferred(
-	ctx context.Context, base split, method inference.Method, pairs pairing,
+	ctx context.Context, base split, method inference.Algorithm, pairs pairing,
 ) (v inferred, err error) {
 	bits := 64
 	if runner.Short {

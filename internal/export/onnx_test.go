@@ -131,7 +131,7 @@ func TestGraphsOfBytesAgreeNearly(t *testing.T) {
 	for k := range a.Rows {
 		identity.Weight[k*a.Rows+k] = 1
 	}
-	m := &model.Model{Encoder: model.Compose(identity, model.NewByteKernel(a, 2000, 1.0/16))}
+	m := &model.Model{Encoder: model.Compose(identity, model.NewByteGaussian(a, 2000, 1.0/16))}
 	_, got := inRuntime(t, folder, m, x)
 	want, err := m.Margins(ctx, x, 0)
 	if err != nil {

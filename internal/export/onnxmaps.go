@@ -11,13 +11,13 @@ func (g *graph) mapped(from string, step model.Map) (string, error) {
 	switch m := step.(type) {
 	case *model.Affine:
 		return g.affine(from, m), nil
-	case *model.Kernel:
+	case *model.Gaussian:
 		if m.Nearest > 0 {
 			return "", fmt.Errorf("%w: it has an anchor graph", ErrEncoder)
 		}
-		return g.kernel(from, m), nil
-	case *model.ByteKernel:
-		return g.byteKernel(from, m), nil
+		return g.gaussian(from, m), nil
+	case *model.ByteGaussian:
+		return g.byteGaussian(from, m), nil
 	case *model.Winner:
 		if m.Soft {
 			return g.add("Softmax", "", []string{from}, numberAttribute("axis", 1)), nil
@@ -63,9 +63,9 @@ func (g *graph) times(x string, weight []float32, dim, out int64) string {
 	return g.add("MatMul", "", []string{x, g.floats(turned, dim, out)})
 }
 
-// kernel adds y_q = exp(-|x - a_q|^2 / width) - mean_q, or the squared distances, as |x|^2 - 2 x a_q + |a_q|^2 after
+// gaussian adds y_q = exp(-|x - a_q|^2 / width) - mean_q, or the squared distances, as |x|^2 - 2 x a_q + |a_q|^2 after
 // subtracting the mean of the anchors, which loses the least precision.
-func (g *graph) kernel(x string, m *model.Kernel) string {
+func (g *graph) gaussian(x string, m *model.Gaussian) string {
 	dim, out := int64(m.Anchors.Cols), int64(m.Out())
 	centre := make([]float32, dim)
 	for j := range centre {
@@ -106,9 +106,9 @@ func (g *graph) distances(x string, anchors, squares []float32) string {
 	return g.add("Max", "", []string{t, g.floats([]float32{0})})
 }
 
-// byteKernel adds the Gaussian of columns in whole steps. Up to 1,040 columns the distances are exact, as integers in
+// byteGaussian adds the Gaussian of columns in whole steps. Up to 1,040 columns the distances are exact, as integers in
 // float32.
-func (g *graph) byteKernel(x string, m *model.ByteKernel) string {
+func (g *graph) byteGaussian(x string, m *model.ByteGaussian) string {
 	x = g.add("Mul", "", []string{x, g.floats([]float32{1 / m.Step})})
 	x = g.add("Clip", "", []string{x, g.floats([]float32{-127}), g.floats([]float32{127})})
 	x = g.add("Round", "", []string{x}) // ties to even, as the model does

@@ -24,7 +24,7 @@ func TestHyperplanesHaveBinsOfEqualWidth(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, learner := range []Learner{Trees, Linear} {
-		m, err := Method{Options: Options{Bits: 2, Learner: learner}}.Train(t.Context(), d)
+		m, err := Trainer{Options: Options{Bits: 2, Learner: learner}}.Train(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ func TestDefaultIsTheMeasuredChoice(t *testing.T) {
 }
 
 // byDefault is the default effort, but for the number of trees.
-func byDefault(bits int) Method {
+func byDefault(bits int) Trainer {
 	o := Options{Bits: bits, Trees: boost.Options{Rounds: 20, Depth: 2}}
-	return Method{o, Run{Report: new(Report)}}
+	return Trainer{o, Run{Report: new(Report)}}
 }

@@ -10,7 +10,7 @@
 // model can grow by more bits. Step 2 takes nearly all of the time: O(rows * candidates * depth * rounds) histogram
 // updates per bit.
 //
-// Method trains a model from labelled rows, with checkpoints, resuming and growing.
+// Trainer trains a model from labelled rows, with checkpoints, resuming and growing.
 // docs/paper.md maps the paper's symbols to identifiers.
 package fasthash
 

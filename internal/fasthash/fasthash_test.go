@@ -94,7 +94,7 @@ func TestTrainEveryCombination(t *testing.T) {
 	few := boost.Options{Rounds: 8, Depth: 2}
 	for _, order := range []Order{"", TSH} {
 		for _, learner := range []Learner{"", Linear} {
-			for _, method := range []inference.Method{inference.BlockGC, inference.ICM, inference.Spectral} {
+			for _, method := range []inference.Algorithm{inference.BlockGC, inference.ICM, inference.Spectral} {
 				for _, l := range inference.Losses {
 					loss := l.Name
 					for name, y := range map[string]affinity.Matrix{"classes": all, "sampled": sampled, "tags": tags} {

@@ -193,7 +193,7 @@ func (f found) mean() float64 {
 
 // tryCodes learns codes from some rows and finds others by them.
 func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervision.Data) (f found, err error) {
-	m, err := Method{Options: o}.Train(ctx, learn)
+	m, err := Trainer{Options: o}.Train(ctx, learn)
 	if err != nil {
 		return f, err
 	}

@@ -52,7 +52,7 @@ func slantedData(t *testing.T, rows int, seed uint64) *supervision.Data {
 }
 
 // withColumns is a training that adds columns.
-func withColumns(bits int, kind string) Method {
+func withColumns(bits int, kind string) Trainer {
 	m := quick(bits)
 	m.Trees = boost.Options{Rounds: 20, Depth: 2}
 	m.LinearColumns = kind
@@ -86,7 +86,7 @@ func TestLinearColumnsAreLeftOut(t *testing.T) {
 	hyperplanes := withColumns(2, columns.Linear)
 	hyperplanes.Learner = Linear
 	for code, c := range map[message.Code]struct {
-		m    Method
+		m    Trainer
 		d    *supervision.Data
 		fact string
 	}{
@@ -113,7 +113,7 @@ func TestLinearColumnsAreLeftOut(t *testing.T) {
 }
 
 // mustResume interrupts a training after its second bit and resumes it, which has to end as if nothing had happened.
-func mustResume(t *testing.T, m Method, d *supervision.Data, want []byte) {
+func mustResume(t *testing.T, m Trainer, d *supervision.Data, want []byte) {
 	t.Helper()
 	m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -60,8 +60,8 @@ func TestMappedTrainingGivesTheSameModel(t *testing.T) {
 			t.Run(fmt.Sprint(name, threads), func(t *testing.T) {
 				o.Bits, o.Threads = 2, threads
 				d, memory := mappedPictures(t, rowsOf(750), int64(threads/3*10_000))
-				want := bytesOf(t, mustTrain(t, Method{o, Run{}}, d))
-				got := bytesOf(t, mustTrain(t, Method{o, Run{Spill: memory}}, d))
+				want := bytesOf(t, mustTrain(t, Trainer{o, Run{}}, d))
+				got := bytesOf(t, mustTrain(t, Trainer{o, Run{Spill: memory}}, d))
 				if !bytes.Equal(got, want) {
 					t.Error("the models differ")
 				}
@@ -113,12 +113,12 @@ func TestMappedTrainingRefuses(t *testing.T) {
 		tags.Tags.Tag = append(tags.Tags.Tag, int32(i%2))
 		tags.Tags.Start[i+1] = i + 1
 	}
-	for want, change := range map[string]func(m *Method){ // code, and a word of the options
-		"linear-columns":   func(m *Method) { m.LinearColumns = columns.Auto },
-		"learner linear":   func(m *Method) { m.Learner = Linear },
-		"order tsh":        func(m *Method) { m.Order = TSH },
-		"inference icm":    func(m *Method) { m.Inference.Method = inference.ICM },
-		"sample":           func(m *Method) { m.Similar.SampleSimilar, m.Similar.SampleDissimilar = 5, 5 },
+	for want, change := range map[string]func(m *Trainer){ // code, and a word of the options
+		"linear-columns":   func(m *Trainer) { m.LinearColumns = columns.Auto },
+		"learner linear":   func(m *Trainer) { m.Learner = Linear },
+		"order tsh":        func(m *Trainer) { m.Order = TSH },
+		"inference icm":    func(m *Trainer) { m.Inference.Method = inference.ICM },
+		"sample":           func(m *Trainer) { m.Similar.SampleSimilar, m.Similar.SampleDissimilar = 5, 5 },
 		"supervision tags": nil,
 	} {
 		m, data := quick(2), d

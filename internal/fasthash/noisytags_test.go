@@ -46,7 +46,7 @@ func TestUnseenTagsAreNotLearnedFrom(t *testing.T) {
 	for _, noise := range []int{3, 4, 8} {
 		d := noisyRows(t, uint64(noise), 1200, noise)
 		var report Report
-		m, err := Method{Options{Bits: 8, Effort: Quick, Learner: Trees, Trees: boost.Options{Rounds: 20}},
+		m, err := Trainer{Options{Bits: 8, Effort: Quick, Learner: Trees, Trees: boost.Options{Rounds: 20}},
 			Run{Report: &report}}.Train(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSeenTagsStay(t *testing.T) {
 		d.Tags.Start = append(d.Tags.Start, len(d.Tags.Tag))
 	}
 	var report Report
-	_, err := Method{Options{Bits: 2, Effort: Quick, Learner: Trees, Trees: boost.Options{Rounds: 5}},
+	_, err := Trainer{Options{Bits: 2, Effort: Quick, Learner: Trees, Trees: boost.Options{Rounds: 5}},
 		Run{Report: &report}}.Train(t.Context(), d)
 	if err != nil || len(report.Unseen) > 0 {
 		t.Errorf("%q were not learned from; error %v", report.Unseen, err)

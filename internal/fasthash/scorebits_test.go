@@ -88,8 +88,8 @@ func TestScoreBitIsTheDefinition(t *testing.T) {
 }
 
 // scoreMethod learns bits from scores.
-func scoreMethod(bits int, kind string) Method {
-	return Method{Options{Bits: bits, Learner: Scores, LinearColumns: kind}, Run{Report: new(Report)}}
+func scoreMethod(bits int, kind string) Trainer {
+	return Trainer{Options{Bits: bits, Learner: Scores, LinearColumns: kind}, Run{Report: new(Report)}}
 }
 
 // TestLearnerIsTried: many small classes get scores, few large ones trees without a trial, and whoever sets options of
@@ -108,7 +108,7 @@ func TestLearnerIsTried(t *testing.T) {
 		"paper":        {many, Options{Effort: Paper}, Trees, false},
 	} {
 		c.o.Bits = 6
-		m := Method{c.o, Run{Report: new(Report)}}
+		m := Trainer{c.o, Run{Report: new(Report)}}
 		made := mustTrain(t, m, c.d)
 		if got := m.Report.Options.Learner; got != c.want || strings.Contains(made.Info.Linear, "trees are taken if ahead by ") != c.tried {
 			t.Errorf("%s: learner %s: %s", name, got, made.Info.Linear)
@@ -124,11 +124,11 @@ func TestScoresAreRefused(t *testing.T) {
 	few := d.Only(slices.Concat(slices.Repeat([]bool{true}, 40), make([]bool, d.Rows-40)))
 	for code, c := range map[message.Code]struct {
 		d *supervision.Data
-		m Method
+		m Trainer
 	}{
 		"missing-values": {&missing, scoreMethod(2, "")},
 		"few-rows":       {few, scoreMethod(2, "")},
-		"learner":        {d, Method{Options{Bits: 2, Learner: Scores}, Run{Spill: vectors.NewSpill(t.TempDir())}}},
+		"learner":        {d, Trainer{Options{Bits: 2, Learner: Scores}, Run{Spill: vectors.NewSpill(t.TempDir())}}},
 	} {
 		if _, err := c.m.Train(t.Context(), c.d); !message.Is(err, code) {
 			t.Errorf("%s: %v", code, err)

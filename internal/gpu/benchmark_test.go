@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fasthash/boost/enginetest"
+	"hashgrove/internal/fasthash/boost/growertest"
 )
 
 // BenchmarkBit learns one bit of 200 trees on the device, and on the cores.
 func BenchmarkBit(b *testing.B) {
 	d := open(b)
-	for _, s := range enginetest.Sizes {
+	for _, s := range growertest.Sizes {
 		b.Run(s.Name, func(b *testing.B) {
-			x, z := enginetest.Mixture(s.Rows, s.Columns)
+			x, z := growertest.Mixture(s.Rows, s.Columns)
 			o, err := s.Options.WithDefaults()
 			if err != nil {
 				b.Fatal(err)

@@ -1,8 +1,8 @@
-// Package gpu trains on a GPU: it gives package boost an engine whose trees are those of the cores, to the last bit.
+// Package gpu trains on a GPU: it gives package boost a grower whose trees are those of the cores, to the last bit.
 //
 //	device.go    the device of a training: chosen, used, lost
 //	program.go   where the program is that holds the device, and how trainings share it
-//	engine.go    the engine, on the training's side
+//	grower.go    the grower, on the training's side
 //	child.go     the process that holds the device, with a watchdog
 //	frame/       what both sides say to each other
 //	worker/      the other side, which answers, and the kernels
@@ -53,7 +53,7 @@ type Device struct {
 }
 
 // New returns the device for a choice, or nil for CPU. With the choice GPU it starts at once; that there is none is an
-// error of Engine and of Failed. The function is told when the cores take over; it may be nil.
+// error of Grower and of Failed. The function is told when the cores take over; it may be nil.
 func New(ctx context.Context, choice string, threads int, note func(string)) *Device {
 	d := &Device{choice: choice, threads: threads, note: note}
 	switch choice {
@@ -128,15 +128,15 @@ func (d *Device) Notes() []string {
 	return append([]string(nil), d.notes...)
 }
 
-// Engine implements boost.Device. It returns nil if there is little to do, or the cores have to do it.
-func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options) (boost.Engine, error) {
+// Grower implements boost.Device. It returns nil if there is little to do, or the cores have to do it.
+func (d *Device) Grower(ctx context.Context, x *vectors.Columns, o boost.Options) (boost.Grower, error) {
 	if err := d.Failed(ctx); err != nil {
 		return nil, err
 	}
 	if !d.isWorth(x.Rows, x.Dim()) || d.open(ctx) != nil {
 		return nil, nil // if it does not open, as on a machine without a GPU
 	}
-	e, err := newEngine(ctx, d.child, x, o, d.threads)
+	e, err := newGrower(ctx, d.child, x, o, d.threads)
 	if err != nil {
 		return nil, err
 	}

@@ -65,10 +65,10 @@ func BenchmarkTables(b *testing.B) {
 		}
 		b.ReportMetric(time.Since(start).Seconds(), "build-s")
 		s := x.Snapshot()
-		run := func(n int, method Method) (perQuery float64) {
+		run := func(n int, strategy Strategy) (perQuery float64) {
 			start := time.Now()
 			for q := range n {
-				if _, err := s.Search(ctx, queries.Row(q), 10, Options{Method: method, Threads: 1}); err != nil {
+				if _, err := s.Search(ctx, queries.Row(q), 10, Options{Strategy: strategy, Threads: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -38,9 +38,9 @@ func TestManyCodes(t *testing.T) {
 	for _, o := range []Options{{}, {Filter: Label("few")}, {Filter: Label("zero")}, {Filter: opposite(Label("few"))}, {Prefix: 20, Shortlist: 70}} {
 		for _, q := range []uint64{0, 1 << 40, rng.Uint64() << 32} {
 			var first []Hit
-			for i, method := range []Method{Scan, auto, Tables, List} {
+			for i, strategy := range []Strategy{Scan, auto, Tables, List} {
 				for _, threads := range []int{1, 4} {
-					o.Method, o.Threads = method, threads
+					o.Strategy, o.Threads = strategy, threads
 					got, err := s.Search(ctx, []uint64{q}, 50, o)
 					if err != nil || len(got.Hits) != 50 {
 						t.Fatal(len(got.Hits), err)
@@ -49,16 +49,16 @@ func TestManyCodes(t *testing.T) {
 						first = got.Hits
 					}
 					if !slices.Equal(placeless(got.Hits), placeless(first)) {
-						t.Errorf("%v, method %s, threads %d: another answer", o.Filter, method, threads)
+						t.Errorf("%v, strategy %s, threads %d: another answer", o.Filter, strategy, threads)
 					}
 				}
 			}
 		}
 	}
-	want, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Method: Scan})
-	for _, method := range []Method{auto, Tables} {
-		if got, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Method: method}); !slices.Equal(placeless(got.Hits), placeless(want.Hits)) || len(got.Hits) < n/10 {
-			t.Errorf("method %q: %d within 4, want %d", method, len(got.Hits), len(want.Hits))
+	want, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Strategy: Scan})
+	for _, strategy := range []Strategy{auto, Tables} {
+		if got, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Strategy: strategy}); !slices.Equal(placeless(got.Hits), placeless(want.Hits)) || len(got.Hits) < n/10 {
+			t.Errorf("strategy %q: %d within 4, want %d", strategy, len(got.Hits), len(want.Hits))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 				s := x.Snapshot()
 				q := randomItem(rng, centres).Code
 				a, err := s.Within(ctx, q, width, Options{})
-				b, _ := s.Search(ctx, q, s.Len(), Options{Method: Scan})
+				b, _ := s.Search(ctx, q, s.Len(), Options{Strategy: Scan})
 				if err != nil || len(a.Hits) != s.Len() || !slices.Equal(a.Hits, b.Hits) {
 					t.Errorf("%d and %d hits of %d items: %v", len(a.Hits), len(b.Hits), s.Len(), err)
 					return

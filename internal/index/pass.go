@@ -20,7 +20,7 @@ const queriesPerScan = 64
 // fewer are done before another core has started.
 const wordsPerPart = 1 << 19
 
-// pass searches one segment for all queries. The answer does not depend on the method.
+// pass searches one segment for all queries. The answer does not depend on the strategy.
 type pass struct {
 	view
 	number  uint32 // of the view
@@ -45,7 +45,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	var err error
 	done := make([]bool, p.queries.Len())
-	switch p.chooseMethod(p.options.Method, p.want, n, p.queries.Len()) {
+	switch p.chooseStrategy(p.options.Strategy, p.want, n, p.queries.Len()) {
 	case List:
 		err = par.For(ctx, p.options.Threads, len(done), func(q int) {
 			p.list(q)
@@ -104,8 +104,8 @@ func (p *pass) penalties(q int) func(slot uint32) float64 {
 // lookUp searches the tables for a query. It returns false if that takes too long.
 func (p *pass) lookUp(q int) bool {
 	budget := p.scanCost(p.queries.Len() > 1)
-	if p.options.Method == Tables {
-		budget = float64(10*budget) + 1e6 // an explicitly requested method may be slow, but it must end
+	if p.options.Strategy == Tables {
+		budget = float64(10*budget) + 1e6 // an strategy that was asked for may be slow, but it must end
 	}
 	for i, t := range p.tables {
 		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))

@@ -77,7 +77,7 @@ func BenchmarkPeer(b *testing.B) {
 						runs = 10
 					}
 					us := fastest(runs, func() {
-						if _, err := s.SearchBatch(ctx, queries, k, Options{Method: Scan, Threads: threads}); err != nil {
+						if _, err := s.SearchBatch(ctx, queries, k, Options{Strategy: Scan, Threads: threads}); err != nil {
 							b.Fatal(err)
 						}
 					})

@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// The planner decides how to search a segment. All methods give the same answer and differ only in time.
+// The planner decides how to search a segment. All strategies give the same answer and differ only in time.
 //
 //	list     compare the query with each allowed item    few items are allowed
 //	tables   multi-index hashing                          near neighbours are dense, or the radius is small
@@ -16,15 +16,15 @@ import (
 //
 // Costs are estimates in nanoseconds of one core. Only their proportions matter.
 
-// Method is a search method.
-type Method string
+// Strategy is a way to search a segment.
+type Strategy string
 
-// The methods. The empty one lets the planner choose; the others are requests, and a segment that cannot fulfil one in
+// The strategies. The empty one lets the planner choose; the others are requests, and a segment that cannot fulfil one in
 // reasonable time is scanned.
 const (
-	Scan   Method = "scan"
-	Tables Method = "tables"
-	List   Method = "list"
+	Scan   Strategy = "scan"
+	Tables Strategy = "tables"
+	List   Strategy = "list"
 )
 
 // perWord is the time to compare one word of a cached code.
@@ -240,14 +240,14 @@ func (s *segment) addTables(ctx context.Context, c Config) error {
 	return nil
 }
 
-// chooseMethod chooses between list, tables and scan for one segment in advance.
-func (s *segment) chooseMethod(method Method, w want, allowed, queries int) Method {
+// chooseStrategy chooses between list, tables and scan for one segment in advance.
+func (s *segment) chooseStrategy(asked Strategy, w want, allowed, queries int) Strategy {
 	hasTables := s.tables != nil && w.bits == s.codes.Bits && w.unit == 1
-	if method == Tables && !hasTables {
+	if asked == Tables && !hasTables {
 		return Scan
 	}
-	if method != "" {
-		return method
+	if asked != "" {
+		return asked
 	}
 	scan := s.scanCost(queries > 1)
 	if w.unit > 1 {

@@ -33,12 +33,12 @@ func TestPlannerChoosesByTheCodes(t *testing.T) {
 		if !clustered {
 			continue
 		}
-		for r, want := range map[int]Method{2: Tables, 30: Scan} {
-			if got := s.views[0].chooseMethod(auto, newWant(math.MaxInt, r, 64, 0), n, 1); got != want {
+		for r, want := range map[int]Strategy{2: Tables, 30: Scan} {
+			if got := s.views[0].chooseStrategy(auto, newWant(math.MaxInt, r, 64, 0), n, 1); got != want {
 				t.Errorf("radius %d: %v", r, got)
 			}
 		}
-		if got := s.views[0].chooseMethod(auto, newWant(10, math.MaxInt, 64, 0), 2, 1); got != List {
+		if got := s.views[0].chooseStrategy(auto, newWant(10, math.MaxInt, 64, 0), 2, 1); got != List {
 			t.Errorf("two items are compared by %v", got)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // auto lets the planner choose.
-const auto = Method("")
+const auto = Strategy("")
 
 // placeless is hits without their places in a snapshot, which nobody compares.
 func placeless(hits []Hit) []Hit {

@@ -37,7 +37,7 @@ type Options struct {
 	Whole   bool   // return all items at the distance of the last hit
 	Ties    bool   // fill Result.Tied
 	Limit   int    // maximum number of hits within a radius, nearest first; 0 means all
-	Method  Method // empty lets the planner choose
+	Strategy Strategy // empty lets the planner choose
 	Threads int    // 0 means all cores
 
 	// Fingerprint identifies the model that made the query; zeros mean unknown. Queries of another model are rejected.

@@ -122,7 +122,7 @@ func fold(column int, above, below float64) model.Curve {
 
 // graph finds the anchors and the width of the kernel exp(-|x - a|² / width): the squared mean distance to the s-th
 // nearest anchor.
-func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Kernel, error) {
+func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Gaussian, error) {
 	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Kernel, error)
 		return nil, err
 	}
 	width := max(mean*mean, math.SmallestNonzeroFloat32) // 0 when all rows are equal
-	g := &model.Kernel{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
+	g := &model.Gaussian{Anchors: anchors, Nearest: near, Width: float32(min(width, math.MaxFloat32))}
 	return g, g.Check()
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // anchored trains the parts of AGH on rows that hang together.
-func anchored(t *testing.T, m agh, x vectors.Matrix) (*model.Kernel, *shares) {
+func anchored(t *testing.T, m agh, x vectors.Matrix) (*model.Gaussian, *shares) {
 	t.Helper()
 	g, err := m.graph(context.Background(), x)
 	if err != nil {

@@ -200,7 +200,7 @@ func isReducible(i, n int) bool {
 
 // neighbourDistance returns the mean distance from a row of x to its k-th nearest row of among.
 func neighbourDistance(ctx context.Context, x, among vectors.Matrix, k, threads int) (float64, error) {
-	d, err := model.Transform(ctx, threads, x, &model.Kernel{Anchors: among})
+	d, err := model.Transform(ctx, threads, x, &model.Gaussian{Anchors: among})
 	if err != nil {
 		return 0, err
 	}

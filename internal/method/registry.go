@@ -33,7 +33,7 @@ var methods = []Description{
 		make: func(o Options) Method {
 			o.FastHash.Bits, o.FastHash.Seed, o.FastHash.Threads = o.Bits, o.Seed, o.Threads
 			o.FastHash.Similar.HeldOut = o.HoldOut
-			return fasthash.Method{Options: o.FastHash, Run: o.Run}
+			return fasthash.Trainer{Options: o.FastHash, Run: o.Run}
 		}},
 	{Name: "lsh", Title: "LSH", Prefix: true, Source: "Charikar, STOC 2002",
 		make: func(o Options) Method { return plain{lsh{o}} }},

@@ -65,7 +65,7 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
 		p.Weight[k*m.Bits+k], p.Threshold[k] = -1, -square
 	}
-	return model.Compose(p, &model.Kernel{Anchors: s.pivots}), nil
+	return model.Compose(p, &model.Gaussian{Anchors: s.pivots}), nil
 }
 
 // spheres is the state of the iteration.
@@ -101,7 +101,7 @@ func newSpheres(x vectors.Matrix, r int, seed uint64, threads int) *spheres {
 // measure sets radii and overlaps, with the same distances that the encoder computes.
 func (s *spheres) measure(ctx context.Context) error {
 	n, r := s.x.Rows, s.pivots.Rows
-	d, err := model.Transform(ctx, s.threads, s.x, &model.Kernel{Anchors: s.pivots})
+	d, err := model.Transform(ctx, s.threads, s.x, &model.Gaussian{Anchors: s.pivots})
 	if err != nil {
 		return err
 	}

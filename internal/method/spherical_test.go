@@ -18,7 +18,7 @@ func TestSphericalTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := encode(e, x)
-	kernel := e.(*model.Mapped).Maps[0].(*model.Kernel)
+	kernel := e.(*model.Mapped).Maps[0].(*model.Gaussian)
 	radius := e.(*model.Mapped).Encoder.(*model.Projection).Threshold
 	for k := range r {
 		inside := 0

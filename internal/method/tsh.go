@@ -89,7 +89,7 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if m.Learner != tshTrees { // linear machines do not gain from balanced pairs
 		o.Learner, o.Inference.SimilarWeight, o.Inference.DissimilarWeight = fasthash.Linear, 1, 1
 	}
-	made, err := fasthash.Method{Options: o}.Train(ctx, d)
+	made, err := fasthash.Trainer{Options: o}.Train(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64
 		asked.Data = append(asked.Data, pool.Row(i)...)
 		asked.Rows++
 	}
-	squares := &model.Kernel{Anchors: pool}
+	squares := &model.Gaussian{Anchors: pool}
 	if err := squares.Check(); err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ func (m tsh) budgeted(ctx context.Context, l *solve.Labelled) (model.Encoder, er
 	if err != nil {
 		return nil, err
 	}
-	kernel := &model.Kernel{Anchors: x, Width: float32(width)}
+	kernel := &model.Gaussian{Anchors: x, Width: float32(width)}
 	if err := kernel.Check(); err != nil {
 		return nil, err
 	}

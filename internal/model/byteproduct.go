@@ -40,7 +40,7 @@ type byteTiling struct {
 
 const mostTiled = 64
 
-// byteAnchors is the anchors of a ByteKernel, prepared for a kernel.
+// byteAnchors is the anchors of a ByteGaussian, prepared for a kernel.
 type byteAnchors struct {
 	*byteTiling    // nil for plain Go
 	rows, cols     int
@@ -52,7 +52,7 @@ type byteAnchors struct {
 	squares []int32 // |a|^2 of every anchor, with those that fill the last panel
 }
 
-func newByteAnchors(m *ByteKernel, t *byteTiling) *byteAnchors {
+func newByteAnchors(m *ByteGaussian, t *byteTiling) *byteAnchors {
 	b := &byteAnchors{byteTiling: t, rows: m.Rows, cols: m.Cols, plain: m.Anchors}
 	b.perStep, b.scale = 1/m.Step, m.scale()
 	if t == nil {
@@ -155,7 +155,7 @@ func (b *byteAnchors) gaussians(dst, x vectors.Matrix) {
 	}
 }
 
-// gaussiansGo writes the values of one row, as ByteKernel defines them.
+// gaussiansGo writes the values of one row, as ByteGaussian defines them.
 func gaussiansGo(dst []float32, q, anchors []int8, scale float32) {
 	for k := range dst {
 		d := int32(0)

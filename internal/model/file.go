@@ -33,7 +33,7 @@ import (
 // Version 5: columns beside those of the vectors (Extension), averaged mirror images, edges of columns, missing values;
 // "pict" is empty where there are no pictures.
 // Version 6: boosters of other libraries, which are not read.
-// Version 7: detailed, kernels of bytes (ByteKernel), and the ranking, which is empty where none was chosen.
+// Version 7: detailed, kernels of bytes (ByteGaussian), and the ranking, which is empty where none was chosen.
 //
 // A file has the least version that can hold its model.
 const fileVersion = 7

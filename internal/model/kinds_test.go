@@ -22,9 +22,9 @@ func largeModels(rng *rand.Rand) map[string]Encoder {
 		curves.Curves = append(curves.Curves, Curve{i % dim, []float32{-1, 0.5, 2}, []float32{3, -1, 4}})
 	}
 	for name, m := range map[string]Map{
-		"affine": &Affine{Weight: randomMatrix(rng, anchors, dim)}, "kernel": &Kernel{Anchors: randomMatrix(rng, anchors, dim), Width: 4},
-		"anchors": &Kernel{Anchors: randomMatrix(rng, anchors, dim), Nearest: anchors, Width: 3}, "curves": curves,
-		"bytes":  NewByteKernel(randomMatrix(rng, anchors, dim), 4, 0.03),
+		"affine": &Affine{Weight: randomMatrix(rng, anchors, dim)}, "kernel": &Gaussian{Anchors: randomMatrix(rng, anchors, dim), Width: 4},
+		"anchors": &Gaussian{Anchors: randomMatrix(rng, anchors, dim), Nearest: anchors, Width: 3}, "curves": curves,
+		"bytes":  NewByteGaussian(randomMatrix(rng, anchors, dim), 4, 0.03),
 		"winner": &Winner{Cols: anchors, Soft: true}, "extension": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, anchors, dim)}}},
 	} {
 		all["mapped: "+name] = Compose(randomProjection(rng, bits, m.Out(), false), m)

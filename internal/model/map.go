@@ -18,9 +18,9 @@ import (
 // in the model file, so only this package can add one: a type, a case in parseMap, and a line in docs/formats.md.
 //
 //	Affine       y = W (scale (x - mean)) + bias, to unit length if wanted    PCA, CCA, standardised columns
-//	Kernel       y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
+//	Gaussian     y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
 //	             or the shares of the nearest anchors                         AGH
-//	ByteKernel   the same Gaussian, with columns rounded to bytes             kernel columns of FastHash
+//	ByteGaussian the same Gaussian, with columns rounded to bytes             kernel columns of FastHash
 //	Curves       piecewise linear functions of single columns                 MDSH, the second layer of AGH
 //	Winner       one for the greatest value, zero for the others              a classifier's answer
 //	Extension    x, followed by other maps of x                               linear columns of FastHash
@@ -178,12 +178,12 @@ func settle(v float64) float32 {
 // The first byte of the canonical bytes of a map.
 const (
 	affineTag = 1 + iota
-	kernelTag
+	gaussianTag
 	anchorGraphTag
 	curvesTag
 	winnerTag
 	extensionTag
-	byteKernelTag
+	byteGaussianTag
 )
 
 // parseMap returns the inverse of appendTo: it takes all of b or returns an error.
@@ -195,10 +195,10 @@ func parseMap(b []byte) (m Map, err error) {
 	switch b[0] {
 	case affineTag:
 		m = readAffine(in)
-	case kernelTag:
-		m = readKernel(in, false)
+	case gaussianTag:
+		m = readGaussian(in, false)
 	case anchorGraphTag:
-		m = readKernel(in, true)
+		m = readGaussian(in, true)
 	case curvesTag:
 		m = readCurves(in)
 	case winnerTag:
@@ -207,8 +207,8 @@ func parseMap(b []byte) (m Map, err error) {
 		if m, err = readExtension(in); err != nil {
 			return nil, err
 		}
-	case byteKernelTag:
-		m = readByteKernel(in)
+	case byteGaussianTag:
+		m = readByteGaussian(in)
 	default:
 		return nil, message.New("unknown-type", "a map of unknown type %d", b[0])
 	}

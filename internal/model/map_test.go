@@ -104,7 +104,7 @@ func slowMap(m Map, x []float32) []float32 {
 				y[k] = float32(float64(y[k]) / math.Sqrt(square))
 			}
 		}
-	case *Kernel:
+	case *Gaussian:
 		if m.Nearest > 0 {
 			return slowShares(m, x)
 		}
@@ -117,7 +117,7 @@ func slowMap(m Map, x []float32) []float32 {
 			}
 			y = append(y, settle(d))
 		}
-	case *ByteKernel:
+	case *ByteGaussian:
 		y = slowBytes(m, x)
 	case *Curves:
 		for _, c := range m.Curves {
@@ -153,7 +153,7 @@ func slowMap(m Map, x []float32) []float32 {
 }
 
 // slowShares is the anchor graph.
-func slowShares(m *Kernel, x []float32) []float32 {
+func slowShares(m *Gaussian, x []float32) []float32 {
 	d := slowDistances(x, m.Anchors)
 	order := make([]int, len(d))
 	for q := range order {
@@ -198,16 +198,16 @@ func sampleMaps(rng *rand.Rand) map[string]Map {
 		"weights":  &Affine{Weight: randomMatrix(rng, 3, 4)},
 		"standard": &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4)},
 		"unit":     &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Unit: true},
-		"kernel":   &Kernel{Anchors: randomMatrix(rng, 3, 4), Width: 4, Mean: randomFloats(rng, 3)},
-		"distance": &Kernel{Anchors: randomMatrix(rng, 3, 4)},
-		"anchors":  &Kernel{Anchors: randomMatrix(rng, 3, 4), Nearest: 2, Width: 3},
+		"kernel":   &Gaussian{Anchors: randomMatrix(rng, 3, 4), Width: 4, Mean: randomFloats(rng, 3)},
+		"distance": &Gaussian{Anchors: randomMatrix(rng, 3, 4)},
+		"anchors":  &Gaussian{Anchors: randomMatrix(rng, 3, 4), Nearest: 2, Width: 3},
 		"curves": &Curves{Cols: 4, Curves: []Curve{{0, []float32{-1, 0.5, 2}, []float32{3, -1, 4}}, {3, []float32{0, 1}, []float32{0, 1}},
 			{3, []float32{-0.5, 0.1}, []float32{5, -5}}}},
 		"winner": &Winner{Cols: 4},
 		"shares": &Winner{Cols: 4, Soft: true},
 		"extension": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, 2, 4), Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4),
 			Bias: randomFloats(rng, 2)}}},
-		"extension by several": &Extension{Maps: []Map{&Kernel{Anchors: randomMatrix(rng, 3, 4), Width: 4}, &Affine{Weight: randomMatrix(rng, 1, 3)}}},
+		"extension by several": &Extension{Maps: []Map{&Gaussian{Anchors: randomMatrix(rng, 3, 4), Width: 4}, &Affine{Weight: randomMatrix(rng, 1, 3)}}},
 	}
 	maps.Copy(all, byteSamples())
 	return all
@@ -218,8 +218,8 @@ func sampleMaps(rng *rand.Rand) map[string]Map {
 func byteSamples() map[string]Map {
 	rng := rand.New(rand.NewPCG(13, 13))
 	return map[string]Map{
-		"bytes":              NewByteKernel(randomMatrix(rng, 3, 4), 4, 0.03),
-		"extension by bytes": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, 2, 4)}, NewByteKernel(randomMatrix(rng, 3, 2), 3, 0.1)}},
+		"bytes":              NewByteGaussian(randomMatrix(rng, 3, 4), 4, 0.03),
+		"extension by bytes": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, 2, 4)}, NewByteGaussian(randomMatrix(rng, 3, 2), 3, 0.1)}},
 	}
 }
 
@@ -267,11 +267,11 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 	// Several parts of columns, more rows than a block, and sizes that no tile divides.
 	wide := []Map{
 		&Affine{Weight: randomMatrix(rng, 7, 1100), Mean: randomFloats(rng, 1100)},
-		&Kernel{Anchors: randomMatrix(rng, 19, 1100), Width: 2000},
-		&Kernel{Anchors: randomMatrix(rng, 17, 1100), Nearest: 5, Width: 100},
-		NewByteKernel(randomMatrix(rng, 150, 1101), 2000, 0.03),
+		&Gaussian{Anchors: randomMatrix(rng, 19, 1100), Width: 2000},
+		&Gaussian{Anchors: randomMatrix(rng, 17, 1100), Nearest: 5, Width: 100},
+		NewByteGaussian(randomMatrix(rng, 150, 1101), 2000, 0.03),
 	}
-	same := wide[2].(*Kernel).Anchors
+	same := wide[2].(*Gaussian).Anchors
 	for q := range 9 {
 		copy(same.Row(2*q), same.Row(0)) // equally near
 	}
@@ -323,7 +323,7 @@ func hostileMaps() map[string][]byte {
 		return join([]byte{affineTag, flags}, u32(in, out), f32(v...))
 	}
 	kernel := func(flags byte, in, out uint32, v ...float64) []byte {
-		return join([]byte{kernelTag, flags}, u32(in, out), f32(v...))
+		return join([]byte{gaussianTag, flags}, u32(in, out), f32(v...))
 	}
 	anchors := func(in, out, near uint32, v ...float64) []byte {
 		return join([]byte{anchorGraphTag}, u32(in, out, near), f32(v...))
@@ -338,8 +338,8 @@ func hostileMaps() map[string][]byte {
 		}
 		return b
 	}
-	byteKernel := func(in, out uint32, step, width float64, anchors ...byte) []byte {
-		return join([]byte{byteKernelTag}, u32(in, out), f32(step, width), anchors)
+	byteGaussian := func(in, out uint32, step, width float64, anchors ...byte) []byte {
+		return join([]byte{byteGaussianTag}, u32(in, out), f32(step, width), anchors)
 	}
 	identity := affine(0, 2, 2)
 	deep := identity
@@ -376,16 +376,16 @@ func hostileMaps() map[string][]byte {
 		"curve falling":             one(curve(2, 1, 0, 2, 1, 0, 0, 1)),
 		"curve NaN":                 one(curve(2, 1, 0, 2, 0, nan, 0, 1)),
 		"curve of 2^24 knots":       one(curve(2, 2, 0, 1<<24, 0, 1, 0, 1)),
-		"bytes step NaN":            one(byteKernel(2, 2, nan, 1, 0, 0, 0, 0)),
-		"bytes step tiny":           one(byteKernel(2, 2, 1e-40, 1, 0, 0, 0, 0)),
-		"bytes width NaN":           one(byteKernel(2, 2, 1, nan, 0, 0, 0, 0)),
-		"bytes width too small":     one(byteKernel(2, 2, 1, 1e-38, 0, 0, 0, 0)),
-		"bytes anchor of -128":      one(byteKernel(2, 2, 1, 1, 0, 0, 0x80, 0)),
-		"bytes cut short":           one(byteKernel(2, 2, 1, 1, 0, 0, 0)),
-		"bytes of no columns":       one(byteKernel(0, 2, 1, 1)),
-		"bytes of 2^48":             one(byteKernel(1<<24, 1<<24, 1, 1)),
-		"bytes of version 3":        one(byteKernel(2, 2, 1, 1, 0, 0, 0, 0)),
-		"bytes behind too many":     with(kindProjection, nil, affine(affineWeight, 2, maxByteCols+1, make([]float64, 2*(maxByteCols+1))...), byteKernel(maxByteCols+1, 2, 1, 1, make([]byte, 2*(maxByteCols+1))...)),
+		"bytes step NaN":            one(byteGaussian(2, 2, nan, 1, 0, 0, 0, 0)),
+		"bytes step tiny":           one(byteGaussian(2, 2, 1e-40, 1, 0, 0, 0, 0)),
+		"bytes width NaN":           one(byteGaussian(2, 2, 1, nan, 0, 0, 0, 0)),
+		"bytes width too small":     one(byteGaussian(2, 2, 1, 1e-38, 0, 0, 0, 0)),
+		"bytes anchor of -128":      one(byteGaussian(2, 2, 1, 1, 0, 0, 0x80, 0)),
+		"bytes cut short":           one(byteGaussian(2, 2, 1, 1, 0, 0, 0)),
+		"bytes of no columns":       one(byteGaussian(0, 2, 1, 1)),
+		"bytes of 2^48":             one(byteGaussian(1<<24, 1<<24, 1, 1)),
+		"bytes of version 3":        one(byteGaussian(2, 2, 1, 1, 0, 0, 0, 0)),
+		"bytes behind too many":     with(kindProjection, nil, affine(affineWeight, 2, maxByteCols+1, make([]float64, 2*(maxByteCols+1))...), byteGaussian(maxByteCols+1, 2, 1, 1, make([]byte, 2*(maxByteCols+1))...)),
 		"winner of another width":   one(join([]byte{winnerTag, 0}, u32(3))),
 		"extension by none":         one([]byte{extensionTag, 0}),
 		"extension cut short":       one(extension(identity)[:9]),

@@ -126,7 +126,7 @@ func readAffine(in *reader) *Affine {
 	return m
 }
 
-// Kernel is the map to similarities with anchors,
+// Gaussian is the map to similarities with anchors,
 //
 //	y_q = exp(-|x - a_q|^2 / width) - mean_q,
 //
@@ -136,27 +136,27 @@ func readAffine(in *reader) *Affine {
 //	y_q = exp(-|x - a_q|^2 / width) / (sum of the same over the s nearest anchors)   for the s nearest,
 //
 // and 0 for the others. Of equally near anchors the first count. Do not change it once it has been used.
-type Kernel struct {
+type Gaussian struct {
 	Anchors vectors.Matrix // a row for each value of y
 	Width   float32        // 2 sigma^2 of the Gaussian; 0 for squared distances, which an anchor graph cannot have
 	Mean    []float32      // of every value of y; nil for zeros, and in an anchor graph
-	Nearest int            // s of an anchor graph; 0 for a plain kernel
+	Nearest int            // s of an anchor graph; 0 for all anchors
 
 	once  sync.Once
 	ready *anchors
 }
 
-func (m *Kernel) dim() int { return m.Anchors.Cols }
+func (m *Gaussian) dim() int { return m.Anchors.Cols }
 
 // Out implements Map.
-func (m *Kernel) Out() int { return m.Anchors.Rows }
+func (m *Gaussian) Out() int { return m.Anchors.Rows }
 
 // Check implements Map.
-func (m *Kernel) Check() error {
+func (m *Gaussian) Check() error {
 	graph := m.Nearest != 0
 	switch {
 	case !(m.Width >= 0 && m.Width <= math.MaxFloat32) || graph && m.Width == 0:
-		return fmt.Errorf("a kernel of width %v", m.Width)
+		return fmt.Errorf("a Gaussian of width %v", m.Width)
 	case m.Nearest < 0 || m.Nearest > m.Out() || graph && m.Mean != nil:
 		return fmt.Errorf("the %d nearest of %d anchors, with a mean of %d values", m.Nearest, m.Out(), len(m.Mean))
 	case m.Anchors.Data == nil:
@@ -167,7 +167,7 @@ func (m *Kernel) Check() error {
 	)
 }
 
-func (m *Kernel) apply(dst, x vectors.Matrix) {
+func (m *Gaussian) apply(dst, x vectors.Matrix) {
 	m.once.Do(func() { m.ready = newAnchors(m.Anchors) })
 	d, width := m.ready.distances(x), float64(m.Width)
 	if m.Nearest > 0 {
@@ -186,7 +186,7 @@ func (m *Kernel) apply(dst, x vectors.Matrix) {
 }
 
 // shares writes the shares of the nearest anchors of each row, given the distances of all.
-func (m *Kernel) shares(dst vectors.Matrix, d []float64) {
+func (m *Gaussian) shares(dst vectors.Matrix, d []float64) {
 	near := make([]int, 0, m.Nearest+1)
 	share := make([]float64, m.Nearest)
 	for i := range dst.Rows {
@@ -235,20 +235,20 @@ func nearest(near []int, d []float64, s int) []int {
 	return near
 }
 
-func (m *Kernel) appendTo(dst []byte) []byte {
+func (m *Gaussian) appendTo(dst []byte) []byte {
 	if m.Nearest > 0 {
 		dst = appendSize(appendSize(append(dst, anchorGraphTag), m.dim()), m.Out())
 		dst = appendSize(dst, m.Nearest)
 	} else {
-		dst = append(dst, kernelTag, bitIf(1, m.Mean != nil))
+		dst = append(dst, gaussianTag, bitIf(1, m.Mean != nil))
 		dst = appendSize(appendSize(dst, m.dim()), m.Out())
 	}
 	dst = appendFloat(dst, m.Width)
 	return appendFloats(appendFloats(dst, m.Anchors.Data), m.Mean)
 }
 
-func readKernel(in *reader, graph bool) *Kernel {
-	m, flags := &Kernel{}, uint8(0)
+func readGaussian(in *reader, graph bool) *Gaussian {
+	m, flags := &Gaussian{}, uint8(0)
 	if !graph {
 		flags = in.flags(1)
 	}

@@ -342,7 +342,7 @@ func (m *machine) ask(r *rapid.T, x *index.Snapshot, f index.Filter, items []ind
 		Code: one.Codes.Data, Bits: x.Bits(), Detail: x.Fingerprint().Detail(x.Bits()),
 		K: rapid.IntRange(1, 12).Draw(r, "k"), Radius: math.MaxInt,
 	}
-	o := index.Options{Filter: f, Method: rapid.SampledFrom([]index.Method{"", index.Scan, index.Tables, index.List}).Draw(r, "method")}
+	o := index.Options{Filter: f, Strategy: rapid.SampledFrom([]index.Strategy{"", index.Scan, index.Tables, index.List}).Draw(r, "method")}
 	o.Threads = rapid.IntRange(1, 3).Draw(r, "threads")
 	if rapid.Bool().Draw(r, "by margins") {
 		o.Rank, q.ByMargins = index.ByMargins, true

@@ -3,8 +3,8 @@
 //
 //	adaboost.go   AdaBoost: the rounds and the weights of the trees
 //	logistic.go   the same for the logistic loss
-//	engine.go     what grows the trees, behind one interface
-//	cores.go      the engine on the cores of this machine: all that follows
+//	grower.go     what grows the trees, behind one interface
+//	cores.go      the grower on the cores of this machine: all that follows
 //	trim.go       weights become integers; the light rows are left out
 //	sample.go     the rows and columns that a tree may see, if not all
 //	grow.go       one tree, level by level; LazyBoost columns of a node
@@ -128,8 +128,8 @@ type Trainer struct {
 	threads int
 	n       int
 	device  Device // nil: the cores
-	engine  Engine
-	*cores  // the engine, unless a device is
+	grower  Grower
+	*cores  // the grower, unless a device is
 
 	z      []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
 	u      []float64 // weights, summing to n
@@ -159,27 +159,27 @@ func NewOn(ctx context.Context, d Device, x *vectors.Columns, o Options, threads
 		return nil, err
 	}
 	if d != nil {
-		if t.engine, err = d.Engine(ctx, x, o); errors.Is(err, ErrNoDevice) {
+		if t.grower, err = d.Grower(ctx, x, o); errors.Is(err, ErrNoDevice) {
 			return nil, err
 		} else if err != nil && ctx.Err() == nil {
 			d.Lost(err)
 		}
 	}
-	if t.engine == nil {
+	if t.grower == nil {
 		err = t.useCores()
 	}
 	return t, err
 }
 
-// useCores makes the cores the engine.
+// useCores makes the cores the grower.
 func (t *Trainer) useCores() (err error) {
 	t.cores, err = newCores(t.x, t.o, t.threads, t.z, t.u)
-	t.engine = t.cores
+	t.grower = t.cores
 	return err
 }
 
 // Close releases what a device holds for the trainer. The cores hold nothing but memory.
-func (t *Trainer) Close() error { return t.engine.Close() }
+func (t *Trainer) Close() error { return t.grower.Close() }
 
 // Fit learns the bit z, -1 or +1 for each row. The weights are those of the rows before the first round, in any scale;
 // nil means equal weights. It returns the hash function, its output for every row (+1 or -1, valid until the next call)
@@ -192,7 +192,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	e, err := t.fit(ctx, z, weight, seed, bit)
 	if lost := (*problemError)(nil); err != nil && t.cores == nil && ctx.Err() == nil && !errors.As(err, &lost) {
 		t.device.Lost(err) // the bit begins again on the cores
-		t.engine.Close()
+		t.grower.Close()
 		if err := t.useCores(); err != nil {
 			return nil, nil, 0, err
 		}
@@ -204,12 +204,12 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	return e, t.output, t.countWrong(), nil
 }
 
-// fit learns a bit on the engine.
+// fit learns a bit on the grower.
 func (t *Trainer) fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (*model.Ensemble, error) {
 	if err := t.setProblem(z, weight); err != nil {
 		return nil, &problemError{err}
 	}
-	if err := t.engine.Begin(ctx, &Problem{Z: t.z, U: t.u, Seed: seed, Bit: bit}); err != nil {
+	if err := t.grower.Begin(ctx, &Problem{Z: t.z, U: t.u, Seed: seed, Bit: bit}); err != nil {
 		return nil, err
 	}
 	if t.o.Boost == Logistic {
@@ -218,7 +218,7 @@ func (t *Trainer) fit(ctx context.Context, z []int8, weight []float64, seed uint
 	return t.fitAdaBoost(ctx)
 }
 
-// problemError is an error of what Fit was given, which no engine can help.
+// problemError is an error of what Fit was given, which no grower can help.
 type problemError struct{ error }
 
 func (e *problemError) Unwrap() error { return e.error }
@@ -228,14 +228,14 @@ func (t *Trainer) next(ctx context.Context, q int) (*Round, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
 	}
-	r, err := t.engine.Round(ctx, q)
+	r, err := t.grower.Round(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, err)
 	}
 	return r, nil
 }
 
-// fitAdaBoost implements Fit for AdaBoost, once the engine has begun.
+// fitAdaBoost implements Fit for AdaBoost, once the grower has begun.
 func (t *Trainer) fitAdaBoost(ctx context.Context) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
 	var w []float64 // w_q of the trees in e
@@ -264,7 +264,7 @@ func (t *Trainer) fitAdaBoost(ctx context.Context) (*model.Ensemble, error) {
 		return e, model.Outputs(ctx, e, t.x, t.threads, t.output)
 	}
 	e.Weight = integerWeights(w)
-	return e, t.engine.Outputs(ctx, e, t.output)
+	return e, t.grower.Outputs(ctx, e, t.output)
 }
 
 // addTo adds the tree of a round to an ensemble of AdaBoost.

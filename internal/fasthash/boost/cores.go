@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// cores is the engine on the cores of this machine.
+// cores is the grower on the cores of this machine.
 type cores struct {
 	x      *vectors.Columns
 	o      Options
@@ -85,7 +85,7 @@ func usable(x *vectors.Columns, team *par.Team) (list []uint32) {
 	return list
 }
 
-// Begin implements Engine.
+// Begin implements Grower.
 func (t *cores) Begin(_ context.Context, p *Problem) error {
 	t.problem, t.z, t.u = *p, p.Z, p.U
 	t.last, t.right, t.wrong, t.counted = t.z, 1, 1, 0
@@ -94,7 +94,7 @@ func (t *cores) Begin(_ context.Context, p *Problem) error {
 	return nil
 }
 
-// Round implements Engine.
+// Round implements Grower.
 func (t *cores) Round(_ context.Context, q int) (*Round, error) {
 	if t.o.Boost == Logistic {
 		t.weigh()
@@ -126,7 +126,7 @@ func (t *cores) Round(_ context.Context, q int) (*Round, error) {
 	return &t.round, nil
 }
 
-// Outputs implements Engine.
+// Outputs implements Grower.
 func (t *cores) Outputs(_ context.Context, e *model.Ensemble, out []int8) error {
 	if t.o.Boost == AdaBoost {
 		t.vote(e.Weight, out)
@@ -136,5 +136,5 @@ func (t *cores) Outputs(_ context.Context, e *model.Ensemble, out []int8) error 
 	return nil
 }
 
-// Close implements Engine.
+// Close implements Grower.
 func (t *cores) Close() error { return nil }

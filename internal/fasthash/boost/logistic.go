@@ -73,7 +73,7 @@ func (s *scorer) chanceOf(row int, z uint64) float64 {
 	return float64(s.chance[topMargin+max(-topMargin, min(margin, topMargin))])
 }
 
-// fitLogistic implements Fit for the logistic loss, once the engine has begun.
+// fitLogistic implements Fit for the logistic loss, once the grower has begun.
 func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
 	allRows := !isShare(t.o.RowShare)
@@ -99,7 +99,7 @@ func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 		r.Unit = 1
 		t.addTrees(e, r)
 	}
-	return e, t.engine.Outputs(ctx, e, t.output)
+	return e, t.grower.Outputs(ctx, e, t.output)
 }
 
 // massScale returns the factor that turns weights with sum n into masses with a sum below totalMass.

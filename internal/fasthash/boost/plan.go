@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Plan is what an engine elsewhere must know to grow the trees that the cores would: every number that follows from the
+// Plan is what a grower elsewhere must know to grow the trees that the cores would: every number that follows from the
 // options and the size of the data.
 type Plan struct {
 	Rows, Columns int // of the data

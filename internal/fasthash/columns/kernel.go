@@ -271,7 +271,7 @@ func (p *principal) whitened(quarters int) *model.Affine {
 // gaussians returns φ around anchors, whose mean squared distance gives the unit of the width.
 func (f *fit) gaussians(ctx context.Context, anchors vectors.Matrix, width float64) (model.Map, error) {
 	some := anchors.Slice(0, min(anchors.Rows, shapeAnchors))
-	far, err := model.Transform(ctx, f.Threads, some, &model.Kernel{Anchors: some})
+	far, err := model.Transform(ctx, f.Threads, some, &model.Gaussian{Anchors: some})
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (f *fit) gaussians(ctx context.Context, anchors vectors.Matrix, width float
 	if !(absolute > 0) {
 		return nil, ErrSameRows
 	}
-	return model.NewByteKernel(anchors, absolute, model.ByteStep(anchors, absolute)), nil
+	return model.NewByteGaussian(anchors, absolute, model.ByteStep(anchors, absolute)), nil
 }
 
 // sampleError returns the least cross-validated error of fits to φ of some rows.

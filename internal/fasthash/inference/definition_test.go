@@ -193,7 +193,7 @@ func kinds(t testing.TB, r *rand.Rand, n int) map[string]affinity.Matrix {
 var kindNames = []string{"classes", "tags", "pairs", "sampled"}
 
 // grid calls f for every kind of affinity, loss, pair weights and loss length, several times.
-func grid(t *testing.T, n, turns int, method Method, f func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options)) {
+func grid(t *testing.T, n, turns int, method Algorithm, f func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options)) {
 	for _, kind := range kindNames {
 		for _, loss := range lossesOfTests() {
 			for _, factor := range [][2]int{{1, 1}, {3, 2}, {4, 1}} {

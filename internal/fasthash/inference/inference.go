@@ -41,22 +41,22 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Method names a minimisation method.
-type Method string
+// Algorithm names a way to minimise the energy of a bit.
+type Algorithm string
 
 // The methods. BlockGC, the paper's, is the default.
 const (
-	BlockGC  Method = "blockgc"
-	ICM      Method = "icm"
-	Spectral Method = "spectral"
+	BlockGC  Algorithm = "blockgc"
+	ICM      Algorithm = "icm"
+	Spectral Algorithm = "spectral"
 )
 
 // Options configure Step 1. The zero value is the paper's choice.
 type Options struct {
-	Method Method `json:"method,omitempty"` // "" means BlockGC
-	Loss   Loss   `json:"loss,omitempty"`   // "" means KSH
-	Own    *Pair  `json:"-"`                // judges pairs in place of Loss, which names it
-	Sweeps int    `json:"sweeps,omitempty"` // over all blocks, for each bit; 0 means 2
+	Method Algorithm `json:"method,omitempty"` // "" means BlockGC
+	Loss   Loss      `json:"loss,omitempty"`   // "" means KSH
+	Own    *Pair     `json:"-"`                // judges pairs in place of Loss, which names it
+	Sweeps int       `json:"sweeps,omitempty"` // over all blocks, for each bit; 0 means 2
 
 	// Factors of the losses of similar and dissimilar pairs; 0 means 1.
 	SimilarWeight    int `json:"similar_weight,omitempty"`
@@ -102,7 +102,7 @@ func (o Options) WithDefaults() (Options, error) {
 	switch {
 	case o.Method != BlockGC && o.Method != ICM && o.Method != Spectral:
 		return o, message.New("unknown-method",
-			"inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
+			"there is no algorithm %q for Step 1; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
 	case o.pair() == nil:
 		return o, message.New("unknown-loss", "loss %q is unknown; choose one of %s", o.Loss, lossNames())
 	case o.Sweeps < 0:

@@ -206,7 +206,7 @@ func TestResultIsTheSameForAnyThreadsAndMerging(t *testing.T) {
 	large, small := kinds(t, r, 530), kinds(t, r, 60)
 	for _, kind := range kindNames {
 		for _, loss := range lossesOfTests() {
-			for _, method := range []Method{BlockGC, ICM, Spectral} {
+			for _, method := range []Algorithm{BlockGC, ICM, Spectral} {
 				y, bits := large[kind], 2
 				if method == Spectral { // slow
 					y = small[kind]
@@ -351,7 +351,7 @@ func TestInferStopsWhenCancelled(t *testing.T) {
 	cancel(stop)
 	all := kinds(t, rand.New(rand.NewPCG(1, 2)), 30)
 	for _, kind := range kindNames {
-		for _, method := range []Method{BlockGC, ICM, Spectral} {
+		for _, method := range []Algorithm{BlockGC, ICM, Spectral} {
 			inf, err := New(all[kind], 4, Options{Method: method}, 1)
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ type KernelOptions struct {
 }
 
 // GaussianKernel makes a centred kernel from a source of the given number of rows.
-func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Kernel, error) {
+func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Gaussian, error) {
 	width := o.Width
 	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
 		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance",
@@ -62,7 +62,7 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 		}
 		width = max(2*mean, math.SmallestNonzeroFloat32) // 0 when all rows are equal
 	}
-	k := &model.Kernel{Anchors: a, Width: float32(width)}
+	k := &model.Gaussian{Anchors: a, Width: float32(width)}
 	if err := k.Check(); err != nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 			}
 		}
 	})
-	return &model.Kernel{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
+	return &model.Gaussian{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
 }
 
 // KernelFeatures makes a centred kernel from all the data, and the features of the training rows.
 func KernelFeatures(
 	ctx context.Context, all, rows *supervision.Data, o KernelOptions,
-) (*model.Kernel, Features, error) {
+) (*model.Gaussian, Features, error) {
 	kernel, err := GaussianKernel(ctx, all.Source, all.Rows, o)
 	if err != nil {
 		return nil, Features{}, err

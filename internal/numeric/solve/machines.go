@@ -35,7 +35,7 @@ const budgetEpochs = 10
 
 // FitBudgeted learns the bits z of the kernel's anchors, which are the training rows. Each bit has at most budget
 // support vectors; the seed determines the order of the rows.
-func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, budget int, seed uint64,
+func FitBudgeted(ctx context.Context, kernel *model.Gaussian, z [][]int8, budget int, seed uint64,
 	threads int) (model.Encoder, error) {
 	x := kernel.Anchors
 	lambda := 0.5 * float64(x.Rows) / 1e6
@@ -145,7 +145,7 @@ func (s *budgetSVM) setVector(p int, i int32, c float64, k []float32) {
 }
 
 // mergeMachines combines all machines into one encoder, whose anchors are the rows that any of them uses.
-func mergeMachines(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, error) {
+func mergeMachines(machines []*budgetSVM, kernel *model.Gaussian) (model.Encoder, error) {
 	x := kernel.Anchors
 	at := make([]int, x.Rows)
 	for _, s := range machines {
@@ -173,5 +173,5 @@ func mergeMachines(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, 
 			p.Weight[b*a.Rows+at[i]] = float32(s.c[slot])
 		}
 	}
-	return model.Compose(p, &model.Kernel{Anchors: a, Width: kernel.Width}), nil
+	return model.Compose(p, &model.Gaussian{Anchors: a, Width: kernel.Width}), nil
 }

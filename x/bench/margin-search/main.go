@@ -70,7 +70,7 @@ type some struct {
 	queries        hamming.Codes
 	margins        []float32
 	count, threads int
-	method         index.Method
+	method         index.Strategy
 }
 
 // measure searches by both distances in turns and prints the shortest times. It runs several single queries in
@@ -87,7 +87,7 @@ func measure(ctx context.Context, s *index.Snapshot, w some) {
 			for first := range single {
 				part := w.queries
 				part.Data = part.Data[first*part.Words : (first+w.count)*part.Words]
-				o := index.Options{Method: w.method, Threads: w.threads, Rank: rank}
+				o := index.Options{Strategy: w.method, Threads: w.threads, Rank: rank}
 				if rank == index.ByMargins {
 					o.Margins = w.margins[first**bits : (first+w.count)**bits]
 				}

@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// ByteKernel is the Gaussian of Kernel with columns of a byte each:
+// ByteGaussian is the Gaussian of a Gaussian with columns of a byte each:
 //
 //	q_j = x_j / step, rounded to the nearest integer, ties to even, and at least -127 and at most 127
 //	d   = sum_j (q_j - a_j)^2                              as an integer, exact
@@ -20,15 +20,15 @@ import (
 // (gaussian, below). The power of two is within 4e-6 of the true one, relatively, and never less than 2^-100.
 //
 // Cost: a product of bytes per column and anchor, 64 of which are one instruction of AVX-512, and some twenty
-// operations per anchor; byteproduct.go has the order. With VNNI it takes a twentieth of the time of a Kernel, with
+// operations per anchor; byteproduct.go has the order. With VNNI it takes a twentieth of the time of a Gaussian, with
 // AVX2 a fifth.
 //
 // Do not change it once it has been used.
-type ByteKernel struct {
+type ByteGaussian struct {
 	Rows, Cols int     // of the anchors; a row for each value of y
 	Anchors    []int8  // row by row, -127 to 127, in steps
 	Step       float32 // of x
-	Width      float32 // 2 sigma^2 of the Gaussian, in the units of x, as in Kernel
+	Width      float32 // 2 sigma^2 of the Gaussian, in the units of x, as in Gaussian
 
 	once  sync.Once
 	ready *byteAnchors
@@ -39,9 +39,9 @@ const (
 	maxByteCols = 1 << 15 // so that a squared distance is below 2^31
 )
 
-// NewByteKernel returns the Gaussians of a width around anchors, rounded to steps. ByteStep proposes a step.
-func NewByteKernel(anchors vectors.Matrix, width, step float32) *ByteKernel {
-	m := &ByteKernel{Rows: anchors.Rows, Cols: anchors.Cols, Step: step, Width: width}
+// NewByteGaussian returns the Gaussians of a width around anchors, rounded to steps. ByteStep proposes a step.
+func NewByteGaussian(anchors vectors.Matrix, width, step float32) *ByteGaussian {
+	m := &ByteGaussian{Rows: anchors.Rows, Cols: anchors.Cols, Step: step, Width: width}
 	m.Anchors = make([]int8, len(anchors.Data))
 	toBytesGo(m.Anchors, anchors.Data, 1/step)
 	return m
@@ -68,10 +68,10 @@ func ByteStep(anchors vectors.Matrix, width float32) float32 {
 	var want []float32
 	for step := top / maxByte; step > top/(30*maxByte) && step >= leastStep; step = float32(float64(step) / 1.1) {
 		if want == nil {
-			want = values(&Kernel{Anchors: a, Width: width})
+			want = values(&Gaussian{Anchors: a, Width: width})
 		}
 		sum := 0.0
-		for i, v := range values(NewByteKernel(a, width, step)) {
+		for i, v := range values(NewByteGaussian(a, width, step)) {
 			e := float64(v) - float64(want[i])
 			sum += float64(e * e)
 		}
@@ -95,18 +95,18 @@ func spaced(x vectors.Matrix, n int) vectors.Matrix {
 const leastStep, leastScale = 0x1p-100, 0x1p-100
 
 // scale returns the factor of a squared distance in the exponent of 2.
-func (m *ByteKernel) scale() float32 {
+func (m *ByteGaussian) scale() float32 {
 	step := float64(m.Step)
 	return float32(step * step * math.Log2E / float64(m.Width))
 }
 
-func (m *ByteKernel) dim() int { return m.Cols }
+func (m *ByteGaussian) dim() int { return m.Cols }
 
 // Out implements Map.
-func (m *ByteKernel) Out() int { return m.Rows }
+func (m *ByteGaussian) Out() int { return m.Rows }
 
 // Check implements Map.
-func (m *ByteKernel) Check() error {
+func (m *ByteGaussian) Check() error {
 	if err := checkMapSize(m); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (m *ByteKernel) Check() error {
 	return nil
 }
 
-func (m *ByteKernel) apply(dst, x vectors.Matrix) {
+func (m *ByteGaussian) apply(dst, x vectors.Matrix) {
 	m.once.Do(func() {
 		var fastest *byteTiling
 		if all := byteTilings(); len(all) > 0 {
@@ -141,8 +141,8 @@ func (m *ByteKernel) apply(dst, x vectors.Matrix) {
 	m.ready.gaussians(dst, x)
 }
 
-func (m *ByteKernel) appendTo(dst []byte) []byte {
-	dst = appendSize(appendSize(append(dst, byteKernelTag), m.Cols), m.Rows)
+func (m *ByteGaussian) appendTo(dst []byte) []byte {
+	dst = appendSize(appendSize(append(dst, byteGaussianTag), m.Cols), m.Rows)
 	dst = appendFloat(appendFloat(dst, m.Step), m.Width)
 	for _, a := range m.Anchors {
 		dst = append(dst, uint8(a))
@@ -150,8 +150,8 @@ func (m *ByteKernel) appendTo(dst []byte) []byte {
 	return dst
 }
 
-func readByteKernel(in *reader) *ByteKernel {
-	m := &ByteKernel{Cols: in.size(), Rows: in.size()}
+func readByteGaussian(in *reader) *ByteGaussian {
+	m := &ByteGaussian{Cols: in.size(), Rows: in.size()}
 	m.Step, m.Width = math.Float32frombits(in.u32()), math.Float32frombits(in.u32())
 	b := in.take(int64(m.Rows) * int64(m.Cols))
 	m.Anchors = make([]int8, len(b))
@@ -170,7 +170,7 @@ func hasBytes(e Encoder) bool {
 func anyBytes(maps []Map) bool {
 	for _, m := range maps {
 		switch m := m.(type) {
-		case *ByteKernel:
+		case *ByteGaussian:
 			return true
 		case *Extension:
 			if anyBytes(m.Maps) {

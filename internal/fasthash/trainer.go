@@ -16,8 +16,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Method trains a FastHash model from labelled rows. Options and data determine the model; Run says how to get there.
-type Method struct {
+// Trainer trains a FastHash model from labelled rows. Options and data determine the model; Run says how to get there.
+type Trainer struct {
 	Options
 	Run
 }
@@ -61,8 +61,8 @@ var ErrOtherBits = message.New("other-bits", "the checkpoint is of another train
 	"let its model grow, or restart")
 
 // Train learns a model from the data. If ctx ends, the checkpoint holds every finished bit, and a later run can resume.
-func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	t := &training{Method: m}
+func (m Trainer) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	t := &training{Trainer: m}
 	if err := t.prepare(ctx, d); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 }
 
 // Finish removes the checkpoint once the model is safely on disk.
-func (m Method) Finish() error {
+func (m Trainer) Finish() error {
 	if m.Checkpoint == "" {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (m Method) Finish() error {
 }
 
 // methodName returns the method's name in the model: with its own order and learners, FastHash is Two-Step Hashing.
-func (m Method) methodName() string {
+func (m Trainer) methodName() string {
 	switch {
 	case m.Order != TSH:
 		return "fasthash" // whatever the learner
@@ -116,9 +116,9 @@ func (m Method) methodName() string {
 	return "tsh-trees"
 }
 
-// training is the state of one run of Method.
+// training is the state of one run of a Trainer.
 type training struct {
-	Method
+	Trainer
 	x        *vectors.Columns
 	y        affinity.Matrix
 	data     string           // digest of data and supervision

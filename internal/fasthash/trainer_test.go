@@ -21,9 +21,9 @@ import (
 )
 
 // quick is a quick training with a report: few trees, and nothing but trees.
-func quick(bits int) Method {
+func quick(bits int) Trainer {
 	o := Options{Bits: bits, Effort: Paper, Trees: boost.Options{Rounds: 5, Depth: 2, NodeFeatures: 40}}
-	return Method{o, Run{Report: new(Report)}}
+	return Trainer{o, Run{Report: new(Report)}}
 }
 
 // rowsOf is as many rows, or fewer in short runs, which are those under the race detector.
@@ -63,7 +63,7 @@ func bytesOf(t *testing.T, m *model.Model) []byte {
 	return b.Bytes()
 }
 
-func mustTrain(t *testing.T, m Method, d *supervision.Data) *model.Model {
+func mustTrain(t *testing.T, m Trainer, d *supervision.Data) *model.Model {
 	t.Helper()
 	made, err := m.Train(context.Background(), d)
 	if err != nil {
@@ -160,14 +160,14 @@ func TestChangedOptionsAreRefused(t *testing.T) {
 	saved.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
 	mustTrain(t, saved, d)
 	saved.Resume = true
-	for want, change := range map[string]func(*Method){
-		"trees.depth":         func(m *Method) { m.Trees.Depth = 3 },
-		"seed":                func(m *Method) { m.Seed = 2 },
-		"bits":                func(m *Method) { m.Bits = 5 },
-		"inference.loss":      func(m *Method) { m.Inference.Loss = "hinge" },
-		"equal_row_weights":   func(m *Method) { m.EqualRowWeights = true },
-		"linear.c":            func(m *Method) { m.Linear.C = 3 },
-		"similarity.held_out": func(m *Method) { m.Similar.HeldOut = []string{"x"} },
+	for want, change := range map[string]func(*Trainer){
+		"trees.depth":         func(m *Trainer) { m.Trees.Depth = 3 },
+		"seed":                func(m *Trainer) { m.Seed = 2 },
+		"bits":                func(m *Trainer) { m.Bits = 5 },
+		"inference.loss":      func(m *Trainer) { m.Inference.Loss = "hinge" },
+		"equal_row_weights":   func(m *Trainer) { m.EqualRowWeights = true },
+		"linear.c":            func(m *Trainer) { m.Linear.C = 3 },
+		"similarity.held_out": func(m *Trainer) { m.Similar.HeldOut = []string{"x"} },
 	} {
 		m := saved
 		change(&m)
@@ -213,7 +213,7 @@ func TestGrowOnOtherDataKeepsTheFirstBits(t *testing.T) {
 }
 
 // sampled is a training with samples of rows and columns.
-func sampled(bits int) Method {
+func sampled(bits int) Trainer {
 	m := quick(bits)
 	m.Trees = boost.Options{Rounds: 60, Depth: 2, RowShare: 0.7, ColumnShare: 0.1, Boost: boost.Logistic}
 	return m
@@ -226,17 +226,17 @@ func TestEveryWayMakesTheSameModel(t *testing.T) {
 	many, others := manyClasses(t, 20, 12), manyClasses(t, 21, 12)
 	seen := pictures(t, 0, 400)
 	for name, c := range map[string]struct {
-		method   func(bits int) Method
+		method   func(bits int) Trainer
 		d, other *supervision.Data
 	}{
 		"by default":     {byDefault, slanted, other},
 		"sampled":        {sampled, seen, pictures(t, 300, 500)},
-		"linear columns": {func(bits int) Method { return withColumns(bits, columns.Linear) }, slanted, other},
-		"kernel columns": {func(bits int) Method { return withColumns(bits, columns.Kernel) }, slanted, other},
-		"columns tried":  {func(bits int) Method { return withColumns(bits, columns.AutoKernel) }, slanted, other},
-		"linear scores":  {func(bits int) Method { return scoreMethod(bits, columns.Linear) }, many, others},
-		"kernel scores":  {func(bits int) Method { return scoreMethod(bits, columns.Kernel) }, many, others},
-		"scores tried":   {func(bits int) Method { return scoreMethod(bits, "") }, many, others},
+		"linear columns": {func(bits int) Trainer { return withColumns(bits, columns.Linear) }, slanted, other},
+		"kernel columns": {func(bits int) Trainer { return withColumns(bits, columns.Kernel) }, slanted, other},
+		"columns tried":  {func(bits int) Trainer { return withColumns(bits, columns.AutoKernel) }, slanted, other},
+		"linear scores":  {func(bits int) Trainer { return scoreMethod(bits, columns.Linear) }, many, others},
+		"kernel scores":  {func(bits int) Trainer { return scoreMethod(bits, columns.Kernel) }, many, others},
+		"scores tried":   {func(bits int) Trainer { return scoreMethod(bits, "") }, many, others},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := mustTrain(t, c.method(4), c.d)

@@ -1,4 +1,4 @@
-package enginetest
+package growertest
 
 import (
 	"math/rand/v2"
@@ -43,7 +43,7 @@ type Size struct {
 	Options boost.Options
 }
 
-// Sizes are what benchmarks of engines learn from.
+// Sizes are what benchmarks of growers learn from.
 var Sizes = []Size{
 	{"20000x320", 20_000, 320, boost.Options{NodeFeatures: -1}},
 	{"50000x320", 50_000, 320, boost.Options{NodeFeatures: -1}},

@@ -14,9 +14,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// slowBytes is a ByteKernel as it reads: every operation in float64, where a product of two float32 is exact, and rounded
+// slowBytes is a ByteGaussian as it reads: every operation in float64, where a product of two float32 is exact, and rounded
 // to float32 at once.
-func slowBytes(m *ByteKernel, x []float32) []float32 {
+func slowBytes(m *ByteGaussian, x []float32) []float32 {
 	var y []float32
 	perStep := float32(1 / float64(m.Step))
 	scale := float32(float64(m.Step) * float64(m.Step) * math.Log2E / float64(m.Width))
@@ -41,11 +41,11 @@ func slowBytes(m *ByteKernel, x []float32) []float32 {
 	return y
 }
 
-// TestByteKernelIsNearTheKernel compares it with the Gaussian that it rounds.
-func TestByteKernelIsNearTheKernel(t *testing.T) {
+// TestByteGaussianIsNearTheGaussian compares it with the Gaussian that it rounds.
+func TestByteGaussianIsNearTheGaussian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 8))
 	a, x := randomMatrix(rng, 40, 320), randomMatrix(rng, 30, 320)
-	bytes := NewByteKernel(a, 640, ByteStep(a, 640))
+	bytes := NewByteGaussian(a, 640, ByteStep(a, 640))
 	if err := bytes.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestByteKernelIsNearTheKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Transform(context.Background(), 1, x, &Kernel{Anchors: a, Width: 640})
+	want, err := Transform(context.Background(), 1, x, &Gaussian{Anchors: a, Width: 640})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestByteKernelsEqualGo(t *testing.T) {
 					cols = 300 + rng.IntN(2000)
 				}
 				step, width := float32(1), float32(cols)*float32(math.Exp(4*rng.NormFloat64()))
-				m := NewByteKernel(extremeBytes(rng, anchors, cols), width, step)
+				m := NewByteGaussian(extremeBytes(rng, anchors, cols), width, step)
 				if err := m.Check(); err != nil {
 					t.Fatal(err)
 				}
@@ -162,7 +162,7 @@ func TestByteKernelsEqualGo(t *testing.T) {
 }
 
 // compareBytes compares a kernel with the definition, in memory whose neighbours must stay as they are.
-func compareBytes(t *testing.T, m *ByteKernel, tiling *byteTiling, x vectors.Matrix) {
+func compareBytes(t *testing.T, m *ByteGaussian, tiling *byteTiling, x vectors.Matrix) {
 	t.Helper()
 	const room, mark = 70, 77
 	all := slices.Repeat([]float32{mark}, x.Rows*m.Rows+2*room)
@@ -181,7 +181,7 @@ func compareBytes(t *testing.T, m *ByteKernel, tiling *byteTiling, x vectors.Mat
 // TestByteKernelsAtTheLimit: the greatest distance there is, of as many columns as there may be, fits into 31 bits.
 func TestByteKernelsAtTheLimit(t *testing.T) {
 	for name, tiling := range allTilings() {
-		m := &ByteKernel{Rows: 3, Cols: maxByteCols, Step: 1, Width: 1e8, Anchors: make([]int8, 3*maxByteCols)}
+		m := &ByteGaussian{Rows: 3, Cols: maxByteCols, Step: 1, Width: 1e8, Anchors: make([]int8, 3*maxByteCols)}
 		x := vectors.Matrix{Rows: 3, Cols: maxByteCols, Data: make([]float32, 3*maxByteCols)}
 		for j := range maxByteCols {
 			m.Anchors[j], m.Anchors[maxByteCols+j] = 127, -127

@@ -1,5 +1,5 @@
-// Package enginetest is what all engines of package boost have in common: the same trees, to the last bit.
-package enginetest
+// Package growertest is what all growers of package boost have in common: the same trees, to the last bit.
+package growertest
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Case is a problem that engines must agree on.
+// Case is a problem that growers must agree on.
 type Case struct {
 	Name    string
 	Rows    int

@@ -8,13 +8,13 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Engine grows the trees of bits over the same columns. There are two: the cores of this machine (this package), and a
+// Grower grows the trees of bits over the same columns. There are two: the cores of this machine (this package), and a
 // device (package gpu). Everything that decides about a tree is a sum of integers, or arithmetic on single rows, or a
-// sum in a fixed order, so both give the same trees to the last bit; package enginetest is what they have in common.
+// sum in a fixed order, so both give the same trees to the last bit; package growertest is what they have in common.
 //
-// An engine knows the rows, and how they weigh after each tree. The Trainer knows the ensemble: which trees it keeps,
+// A grower knows the rows, and how they weigh after each tree. The Trainer knows the ensemble: which trees it keeps,
 // and when it has enough.
-type Engine interface {
+type Grower interface {
 	// Begin starts a bit. The problem is valid until the next call.
 	Begin(ctx context.Context, p *Problem) error
 
@@ -25,24 +25,24 @@ type Engine interface {
 	// Outputs writes what a bit's finished ensemble says of every row, -1 or +1.
 	Outputs(ctx context.Context, e *model.Ensemble, out []int8) error
 
-	// Close releases what the engine holds.
+	// Close releases what the grower holds.
 	Close() error
 }
 
 // ErrNoDevice says that the device that was asked for is not there.
 var ErrNoDevice = errors.New("cannot train on a GPU")
 
-// Device makes engines that are not the cores of this machine.
+// Device makes growers that are not the cores of this machine.
 type Device interface {
 	// Start says that a bit will be learned from this many rows and columns, so that a device that takes time to start
 	// can do so meanwhile. Options must have their defaults filled in.
 	Start(ctx context.Context, rows, columns int, o Options)
 
-	// Engine prepares to learn from columns. It returns nil if the cores should do it, which they also do after an error
+	// Grower prepares to learn from columns. It returns nil if the cores should do it, which they also do after an error
 	// that is not ErrNoDevice.
-	Engine(ctx context.Context, x *vectors.Columns, o Options) (Engine, error)
+	Grower(ctx context.Context, x *vectors.Columns, o Options) (Grower, error)
 
-	// Lost is called when an engine of the device has failed, and the cores go on in its place.
+	// Lost is called when a grower of the device has failed, and the cores go on in its place.
 	Lost(err error)
 }
 

@@ -12,8 +12,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// engine is a boost.Engine: a session of a child.
-type engine struct {
+// grower is a boost.Grower: a session of a child.
+type grower struct {
 	child *child
 	id    int
 	plan  *frame.Plan
@@ -29,10 +29,10 @@ type some struct {
 	*frame.Rounds
 }
 
-// newEngine copies the columns to the device.
-func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*engine, error) {
+// newGrower copies the columns to the device.
+func newGrower(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*grower, error) {
 	all := boost.PlanOf(x, o, threads)
-	e := &engine{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}}
+	e := &grower{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}}
 	parts := []int64{int64(x.Rows) * int64(x.Dim()), int64(4 * len(all.Usable())), 0}
 	last := [][]byte{vectors.Bytes(all.Usable())}
 	if e.plan.IsLogistic {
@@ -54,8 +54,8 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 	return e, nil
 }
 
-// Begin implements boost.Engine.
-func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
+// Begin implements boost.Grower.
+func (e *grower) Begin(ctx context.Context, p *boost.Problem) error {
 	keys, columns := e.plan.Draw(p)
 	if e.plan.Drawn == 0 {
 		columns = nil
@@ -66,8 +66,8 @@ func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
 	return err
 }
 
-// Round implements boost.Engine.
-func (e *engine) Round(ctx context.Context, q int) (*boost.Round, error) {
+// Round implements boost.Grower.
+func (e *grower) Round(ctx context.Context, q int) (*boost.Round, error) {
 	for len(e.got) > 0 && q >= e.got[0].to {
 		e.got = e.got[1:]
 	}
@@ -91,7 +91,7 @@ func (e *engine) Round(ctx context.Context, q int) (*boost.Round, error) {
 }
 
 // fetch asks for rounds, if none are on their way, and waits for the next frame of them.
-func (e *engine) fetch(ctx context.Context, q int) error {
+func (e *grower) fetch(ctx context.Context, q int) error {
 	if q >= e.asked {
 		to := e.plan.Rounds
 		if err := e.child.run(ctx, frame.Request{Do: "run", ID: e.id, From: q, To: to}); err != nil {
@@ -110,8 +110,8 @@ func (e *engine) fetch(ctx context.Context, q int) error {
 	return nil
 }
 
-// Outputs implements boost.Engine.
-func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {
+// Outputs implements boost.Grower.
+func (e *grower) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {
 	total := int64(0)
 	for _, w := range f.Weight {
 		total += int64(w)
@@ -137,8 +137,8 @@ func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 	return nil
 }
 
-// Close implements boost.Engine.
-func (e *engine) Close() error {
+// Close implements boost.Grower.
+func (e *grower) Close() error {
 	ctx := context.Background()
 	_, err := e.child.call(ctx, frame.Request{Do: "close", ID: e.id}, none)
 	return err
