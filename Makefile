@@ -58,7 +58,7 @@ full:
 # needs a C compiler. It slows the trees thirtyfold: the long tests run with it only in nightly.
 QUICK = HASHGROVE_REQUIRED=
 RACE = ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
-	./internal/par/... ./internal/section/... ./server/... ./internal/store/... ./internal/vectors/...
+	./internal/par/... ./internal/fileio/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
@@ -82,9 +82,9 @@ twins:
 ARM64 = Kernel|StayInside|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals|NearestInParts|ManyCodes|GoldenFile|FlippedBytes|Migrate$$|OnEveryMachine
 EMULATED = $(GO) test -vet=off -timeout 30m $(TESTFLAGS)
 platforms:
-	$(QUICK) GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
+	$(QUICK) GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/fileio ./internal/vectors
 	@if command -v qemu-aarch64-static >/dev/null 2>&1; then \
-		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
+		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/fileio ./internal/fasthash/svm && \
 		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/index ./internal/method ./internal/model ./internal/store; \
 	else \
 		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64."; \

@@ -10,11 +10,11 @@ import (
 	"io"
 
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
 
@@ -102,11 +102,11 @@ func describe(path string, ofIndex func() (*aboutFile, error)) (*FileInfo, error
 }
 
 func aboutAny(path string, ofIndex func() (*aboutFile, error)) (*aboutFile, error) {
-	kind, _, err := section.FileKind(path)
+	kind, _, err := fileio.FileKind(path)
 	if err != nil {
 		return nil, err
 	}
-	if kind == section.Model {
+	if kind == fileio.Model {
 		return describeModel(path)
 	}
 	f, err := hamming.ReadFile(path) // also reads NumPy arrays

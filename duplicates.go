@@ -12,10 +12,10 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset/columnfile"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/search"
-	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
 
@@ -177,7 +177,7 @@ func (d *Duplicates) Write(ctx context.Context, w io.Writer, form string) error 
 
 // WriteFile is Write to a file, all or nothing.
 func (d *Duplicates) WriteFile(ctx context.Context, path, form string) error {
-	return section.WriteFile(path, func(w io.Writer) error { return d.Write(ctx, w, form) })
+	return fileio.WriteFile(path, func(w io.Writer) error { return d.Write(ctx, w, form) })
 }
 
 // rows passes on the rows of the table.

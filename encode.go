@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
 
@@ -72,7 +72,7 @@ func (m *Model) WriteCodes(ctx context.Context, w io.Writer, d *Data, o EncodeOp
 	if live {
 		encode = m.model.EncodeLive
 	}
-	_, isFile := w.(*section.File)
+	_, isFile := w.(*fileio.File)
 	err = encode(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		read.Rows, read.IDs = first+codes.Len(), read.IDs || chunk.IDs != nil
 		o.step("encoding", read.Rows, rows)
@@ -95,7 +95,7 @@ func (m *Model) WriteCodesFile(ctx context.Context, path string, d *Data, o Enco
 			return nil, err
 		}
 	}
-	return read, section.WriteFile(path, func(w io.Writer) (err error) {
+	return read, fileio.WriteFile(path, func(w io.Writer) (err error) {
 		read, err = m.WriteCodes(ctx, w, d, o)
 		return err
 	})

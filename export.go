@@ -7,10 +7,10 @@ import (
 	"io"
 
 	foreign "hashgrove/internal/export"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
 
@@ -37,7 +37,7 @@ type Export struct {
 func (e *Export) Write(w io.Writer) error { return e.write(w) }
 
 // WriteFile is like Write, all or nothing.
-func (e *Export) WriteFile(path string) error { return section.WriteFile(path, e.write) }
+func (e *Export) WriteFile(path string) error { return fileio.WriteFile(path, e.write) }
 
 // NewExport reads a model, or the codes of a code file or an index, for another program: a model becomes a graph of
 // ONNX from float vectors to packed codes and margins, and codes become an IndexBinaryFlat of FAISS or, with ids, an

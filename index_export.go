@@ -11,11 +11,11 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/search"
-	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
 
@@ -49,7 +49,7 @@ func (ix *Index) WriteItems(ctx context.Context, w io.Writer, where, form string
 
 // WriteItemsFile is WriteItems to a file, all or nothing.
 func (ix *Index) WriteItemsFile(ctx context.Context, path, where, form string) (n int, err error) {
-	err = section.WriteFile(path, func(w io.Writer) (err error) {
+	err = fileio.WriteFile(path, func(w io.Writer) (err error) {
 		n, err = ix.WriteItems(ctx, w, where, form)
 		return err
 	})

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"hashgrove/internal/compare/report"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
 	"hashgrove/internal/par"
-	"hashgrove/internal/section"
 )
 
 // Experiment is one table or figure.
@@ -86,7 +86,7 @@ func value[T any](runner *Runner, name, key string, make func() (T, error)) (T, 
 		if v, err = make(); err != nil {
 			return err
 		}
-		return section.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+		return fileio.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
 	})
 	return v, err
 }
@@ -196,7 +196,7 @@ func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 // WriteFigures writes the figures as SVG files into a folder.
 func (t *Table) WriteFigures(dir string) error {
 	for _, f := range t.Figures {
-		err := section.WriteFile(filepath.Join(dir, f.Name+".svg"),
+		err := fileio.WriteFile(filepath.Join(dir, f.Name+".svg"),
 			func(w io.Writer) error { return report.WriteSVG(w, f.Plot) })
 		if err != nil {
 			return err

@@ -20,8 +20,8 @@ import (
 
 	_ "hashgrove/format/pictures"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 )
 
 func main() {
@@ -126,7 +126,7 @@ func (o *options) run(ctx context.Context, out io.Writer, runner *Runner, name s
 	}
 	markdown := func(w io.Writer) error { return table.Markdown(w, command, time.Now()) }
 	if o.output != "" {
-		if err := section.WriteFile(o.output, markdown); err != nil {
+		if err := fileio.WriteFile(o.output, markdown); err != nil {
 			return err
 		}
 		if err := table.WriteFigures(filepath.Dir(o.output)); err != nil {

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"hashgrove/api"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
 
@@ -175,7 +175,7 @@ func (s *Server) dropCollection(a *answer, _ *http.Request, c *collection) (any,
 	if err := os.Remove(c.options.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err := section.SyncFolder(s.options.Folder); err != nil {
+	if err := fileio.SyncFolder(s.options.Folder); err != nil {
 		return nil, err
 	}
 	s.metrics.forget(c.name)

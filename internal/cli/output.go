@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 )
 
 // ErrExists means that an output exists and may not be overwritten.
@@ -119,8 +119,8 @@ func (o *Output) try(path string) error {
 		return err
 	}
 	// Only trying tells: permissions, a full disk, a read-only file system.
-	target := section.Target(path)
-	f, err := section.NewTemporary(target)
+	target := fileio.Target(path)
+	f, err := fileio.NewTemporary(target)
 	if errors.Is(err, fs.ErrNotExist) {
 		return message.New("no-such-folder", "%s: there is no folder %s to write it to", path, filepath.Dir(target))
 	}

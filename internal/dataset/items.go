@@ -8,11 +8,11 @@ import (
 	"io"
 	"slices"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
 
@@ -27,7 +27,7 @@ func AreCodes(paths []string) (bool, error) {
 			continue // looking would consume its beginning
 		}
 		// Leave errors to whoever reads the file: the path may be a pattern.
-		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
+		if kind, ok, _ := fileio.FileKind(path); ok && kind == fileio.Codes {
 			coded++
 		} else if faiss, _ := hamming.IsFAISS(path); faiss {
 			coded++

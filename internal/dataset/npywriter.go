@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // npyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
 type npyWriter struct {
-	file *section.File
+	file *fileio.File
 	kind NpyType
 	cols int
 	rows int
@@ -39,7 +39,7 @@ func createNpy(path string, kind NpyType, cols int) (*npyWriter, error) {
 		return nil, fmt.Errorf("values of type %q cannot be written: choose %s, %s or %s", kind, Float32, Float16, Uint8)
 	}
 	var err error
-	if w.file, err = section.Create(path); err != nil {
+	if w.file, err = fileio.Create(path); err != nil {
 		return nil, err
 	}
 	if _, err := w.file.Write(w.header()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hashgrove/internal/section"
+	"hashgrove/internal/fileio"
 )
 
 // sidecar is a text file with a line per row of a file of vectors. Lines are plain unless there is a text that a line
@@ -67,8 +67,8 @@ func (s *sidecar) content() ([]byte, error) {
 // saveBeside moves a file of vectors and its sidecars into place, so that vectors are never beside the labels, tags or
 // ids of others: everything is on disk before the first move, an old file of vectors goes before the old sidecars do,
 // and the new one comes last.
-func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error) {
-	var files []*section.File
+func saveBeside(vectors *fileio.File, path string, sides []*sidecar) (err error) {
+	var files []*fileio.File
 	defer func() {
 		for _, f := range files {
 			f.Abort() // does nothing once in place
@@ -86,7 +86,7 @@ func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error
 		if err != nil {
 			return err
 		}
-		f, err := section.Create(s.file())
+		f, err := fileio.Create(s.file())
 		if err != nil {
 			return err
 		}
@@ -131,5 +131,5 @@ func removeRegular(paths ...string) error {
 	if !removed {
 		return nil
 	}
-	return section.SyncFolder(filepath.Dir(paths[0]))
+	return fileio.SyncFolder(filepath.Dir(paths[0]))
 }

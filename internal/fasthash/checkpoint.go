@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
 
@@ -50,18 +50,18 @@ func lockFolder(folder string) (release func(), err error) {
 		if err := os.MkdirAll(folder, 0o777); err != nil {
 			return nil, err
 		}
-		release, err := section.Lock(filepath.Join(folder, lockFile))
+		release, err := fileio.Lock(filepath.Join(folder, lockFile))
 		if errors.Is(err, fs.ErrNotExist) && try < 100 { // another training just ended and removed the folder
 			continue
 		}
-		if errors.Is(err, section.ErrLocked) {
+		if errors.Is(err, fileio.ErrLocked) {
 			err = fmt.Errorf("%s: another training with the same output is running: wait for it, or name another output", folder)
 		}
 		if err != nil {
 			return nil, err
 		}
 		// The folder's name must survive a power cut for the bits in it to do so.
-		if err := section.SyncFolder(filepath.Dir(folder)); err != nil {
+		if err := fileio.SyncFolder(filepath.Dir(folder)); err != nil {
 			release()
 			return nil, err
 		}
@@ -139,8 +139,8 @@ func removeCheckpoint(folder string) error {
 		return nil
 	}
 	lock := filepath.Join(folder, lockFile)
-	release, err := section.Lock(lock)
-	if errors.Is(err, section.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+	release, err := fileio.Lock(lock)
+	if errors.Is(err, fileio.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -168,8 +168,8 @@ func (c *checkpoint) save(bit Bit) error {
 	if err != nil {
 		return fmt.Errorf("bit %d: %w", bit.Bit, err)
 	}
-	return section.WriteFile(c.path(bit.Bit), func(w io.Writer) error {
-		s := section.NewWriter(w, section.Checkpoint, checkpointVersion)
+	return fileio.WriteFile(c.path(bit.Bit), func(w io.Writer) error {
+		s := fileio.NewWriter(w, fileio.Checkpoint, checkpointVersion)
 		_ = s.Section("run.", c.identity) // the writer keeps its first error for Close
 		_ = s.Section("bit.", append(binary.LittleEndian.AppendUint32(nil, uint32(bit.Bit)), text...))
 		_ = s.Section("func", model.AppendFunction(nil, bit.Function))
@@ -182,7 +182,7 @@ func (c *checkpoint) save(bit Bit) error {
 func (c *checkpoint) load(x *vectors.Columns, from, to int) (done []Bit, dropped int, err error) {
 	for k := from; k <= to; k++ {
 		bit, err := c.read(k, x)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, section.ErrDamaged) || errors.Is(err, section.ErrKind) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fileio.ErrDamaged) || errors.Is(err, fileio.ErrKind) {
 			break
 		}
 		if err != nil {
@@ -213,7 +213,7 @@ func (c *checkpoint) read(number int, x *vectors.Columns) (bit Bit, err error) {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
 	}()
-	r, err := section.NewReader(file, section.Checkpoint, checkpointVersion)
+	r, err := fileio.NewReader(file, fileio.Checkpoint, checkpointVersion)
 	if err != nil {
 		return bit, err
 	}
@@ -234,7 +234,7 @@ func (c *checkpoint) read(number int, x *vectors.Columns) (bit Bit, err error) {
 }
 
 // readBit reads what follows the identity.
-func (c *checkpoint) readBit(r *section.Reader, bit *Bit, x *vectors.Columns) error {
+func (c *checkpoint) readBit(r *fileio.Reader, bit *Bit, x *vectors.Columns) error {
 	head, err := r.Expect("bit.", maxBitStat)
 	if err != nil {
 		return err

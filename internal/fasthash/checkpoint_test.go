@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"hashgrove/internal/fileio/fileiotest"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section/sectiontest"
 	"hashgrove/internal/vectors"
 )
 
@@ -30,7 +30,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add(b[:len(b)/2])
 	f.Add(bytes.Replace(b, []byte(`"seed":1`), []byte(`"seed":2`), 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, b := range [][]byte{b, sectiontest.Reseal(b)} {
+		for _, b := range [][]byte{b, fileiotest.Reseal(b)} {
 			if err := os.WriteFile(c.path(1), b, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"hashgrove/internal/section"
+	"hashgrove/internal/fileio"
 )
 
 // The code file (.hgc). docs/formats.md draws it.
@@ -27,9 +27,9 @@ const (
 
 // Errors of code files, models, feature files and indexes, for errors.Is. They do not include I/O errors.
 var (
-	ErrDamaged = section.ErrDamaged // wrong checksum, size or contents
-	ErrKind    = section.ErrKind    // another kind of file
-	ErrVersion = section.ErrVersion // written by a newer version
+	ErrDamaged = fileio.ErrDamaged // wrong checksum, size or contents
+	ErrKind    = fileio.ErrKind    // another kind of file
+	ErrVersion = fileio.ErrVersion // written by a newer version
 )
 
 // MaxID is the largest length of an id in bytes.
@@ -45,7 +45,7 @@ func codesPerSection(bits int) int { return maxCodes / ((bits + 7) / 8) }
 
 // codeFile implements the format HGC.
 type codeFile struct {
-	w     *section.Writer
+	w     *fileio.Writer
 	ids   bool
 	limit int // codes per section
 	n     int // codes in this one
@@ -107,7 +107,7 @@ func (f *codeFile) end(rows int) error {
 
 // codeSections reads the sections that follow the head.
 type codeSections struct {
-	in    *section.Reader
+	in    *fileio.Reader
 	ids   bool
 	codes Codes
 	names []string
@@ -196,7 +196,7 @@ func (s *codeSections) readSection() error {
 
 // newCodeFileReader returns a Reader of a code file.
 func newCodeFileReader(r io.Reader) (*Reader, error) {
-	in, err := section.NewReader(r, section.Codes, codesOfParts)
+	in, err := fileio.NewReader(r, fileio.Codes, codesOfParts)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 )
 
 // Format is a file format for codes. All formats store packed bytes, bit 0 first.
@@ -60,7 +60,7 @@ type Header struct {
 type Writer struct {
 	header Header
 	out    format
-	file   *section.File // from Create; else nil
+	file   *fileio.File // from Create; else nil
 	rows   int
 	ids    bool
 	buf    []byte
@@ -84,9 +84,9 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	out := &Writer{header: h}
 	switch f {
 	case HGC:
-		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersion)}
+		out.out = &codeFile{w: fileio.NewWriter(w, fileio.Codes, codeVersion)}
 	case NPY:
-		patch, _ := w.(*section.File)
+		patch, _ := w.(*fileio.File)
 		out.out = &npy{lines: lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}, patch: patch}
 	case Raw:
 		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}
@@ -104,7 +104,7 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 
 // Create starts a file of codes, which Close puts in place atomically and Abort discards.
 func Create(path string, f Format, h Header) (*Writer, error) {
-	file, err := section.Create(path)
+	file, err := fileio.Create(path)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (f *jsonLines) add(row int, packed []byte, id string) error {
 // npy implements NPY: a header and the packed rows.
 type npy struct {
 	lines
-	patch *section.File // lets the number of rows be filled in later, if not nil
+	patch *fileio.File // lets the number of rows be filled in later, if not nil
 	bytes int
 	rows  int // as announced
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/section"
-	"hashgrove/internal/section/sectiontest"
+	"hashgrove/internal/fileio"
+	"hashgrove/internal/fileio/fileiotest"
 )
 
 // write writes codes in groups of the given size.
@@ -181,7 +181,7 @@ func assemble(ps []piece) []byte {
 
 func assembleVersion(version uint32, ps []piece) []byte {
 	var b bytes.Buffer
-	w := section.NewWriter(&b, section.Codes, version)
+	w := fileio.NewWriter(&b, fileio.Codes, version)
 	for _, p := range ps {
 		_ = w.Section(p.tag, []byte(p.payload))
 	}
@@ -389,7 +389,7 @@ func FuzzReadCodes(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		b = sectiontest.Reseal(b)
+		b = fileiotest.Reseal(b)
 		got, err := read(b)
 		if err != nil {
 			return

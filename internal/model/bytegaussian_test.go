@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
 
@@ -96,7 +96,7 @@ func TestByteStep(t *testing.T) {
 func TestOlderProgramsRefuseBytes(t *testing.T) {
 	for _, name := range []string{"mapped-bytes", "mapped-extension-by-bytes"} {
 		b := bytesOf(t, samples()[name])
-		if _, err := section.NewReader(bytes.NewReader(b), section.Model, 6); !errors.Is(err, hamming.ErrVersion) {
+		if _, err := fileio.NewReader(bytes.NewReader(b), fileio.Model, 6); !errors.Is(err, hamming.ErrVersion) {
 			t.Errorf("%s read as version 6: %v", name, err)
 		}
 	}

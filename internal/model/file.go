@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
 	"hashgrove/internal/picture/feature"
-	"hashgrove/internal/section"
 )
 
 // The model file. docs/formats.md draws it.
@@ -90,7 +90,7 @@ func Write(w io.Writer, m *Model) error {
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
 	version := versionOf(m)
-	out := section.NewWriter(w, section.Model, version) // keeps the first error for Close
+	out := fileio.NewWriter(w, fileio.Model, version) // keeps the first error for Close
 	put := func(tag string, payload []byte) { _ = out.Section(tag, payload) }
 	put("head", head)
 	put("info", info)
@@ -124,7 +124,7 @@ func Write(w io.Writer, m *Model) error {
 
 // WriteFile writes a model to a file, all or nothing.
 func WriteFile(path string, m *Model) error {
-	err := section.WriteFile(path, func(w io.Writer) error { return Write(w, m) })
+	err := fileio.WriteFile(path, func(w io.Writer) error { return Write(w, m) })
 	if err != nil {
 		return fmt.Errorf("model %s was not written: %w", path, err)
 	}
@@ -134,7 +134,7 @@ func WriteFile(path string, m *Model) error {
 // Read reads and checks a model. The reader must end where the model does. Memory stays within a small multiple of the
 // actual bytes, whatever they claim.
 func Read(r io.Reader) (*Model, error) {
-	in, err := section.NewReader(r, section.Model, fileVersion)
+	in, err := fileio.NewReader(r, fileio.Model, fileVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func Read(r io.Reader) (*Model, error) {
 }
 
 // readPictures reads how pictures become vectors.
-func (m *Model) readPictures(in *section.Reader) error {
+func (m *Model) readPictures(in *fileio.Reader) error {
 	if in.Version > 1 {
 		b, err := in.Expect("feat", maxFeatures)
 		if err != nil {
@@ -269,7 +269,7 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 }
 
 var errBoosted = fmt.Errorf("%w: it holds boosters of XGBoost or LightGBM, which this program does not read",
-	section.ErrKind)
+	fileio.ErrKind)
 
 // newParser returns the parser for a kind of encoder. It lists all kinds.
 func newParser(kind string, dim int) (*parser, error) {

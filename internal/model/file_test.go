@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
-	"hashgrove/internal/section"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -169,7 +169,7 @@ func assemble(ps []piece) []byte {
 			version = 5
 		}
 	}
-	w := section.NewWriter(&b, section.Model, version)
+	w := fileio.NewWriter(&b, fileio.Model, version)
 	for _, p := range ps {
 		_ = w.Section(p.tag, p.payload)
 	}
@@ -452,7 +452,7 @@ func TestErrorsNameFileAndSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadFile(path)
-	at := new(section.Error)
+	at := new(fileio.Error)
 	if !errors.As(err, &at) || at.Section != "base" || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `"base"`) {
 		t.Errorf("%v", err)
 	}
@@ -465,7 +465,7 @@ func TestErrorsNameFileAndSection(t *testing.T) {
 		t.Error("a newer version with a wrong checksum was read")
 	}
 	var w bytes.Buffer
-	_ = section.NewWriter(&w, section.Model, fileVersion+1).Close()
+	_ = fileio.NewWriter(&w, fileio.Model, fileVersion+1).Close()
 	if _, err := Read(&w); !errors.Is(err, hamming.ErrVersion) {
 		t.Errorf("newer version: %v", err)
 	}

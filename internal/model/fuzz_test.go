@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/fileio/fileiotest"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/section/sectiontest"
 	"hashgrove/internal/vectors"
 )
 
@@ -34,7 +34,7 @@ func FuzzReadModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Read(bytes.NewReader(b))
 		if err != nil {
-			b = sectiontest.Reseal(b)
+			b = fileiotest.Reseal(b)
 			m, err = Read(bytes.NewReader(b))
 		}
 		if err != nil {
@@ -42,7 +42,7 @@ func FuzzReadModel(f *testing.F) {
 			_, text, _ := strings.Cut(err.Error(), "hash functions ")
 			if mark, _ := hex.DecodeString(text); len(mark) > 0 {
 				copy(payload(b, "mark"), mark)
-				b = sectiontest.Reseal(b)
+				b = fileiotest.Reseal(b)
 				m, err = Read(bytes.NewReader(b))
 			}
 		}

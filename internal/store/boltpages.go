@@ -10,9 +10,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 )
 
 // Reads and checks the pages of a bbolt file without bbolt.
@@ -92,7 +92,7 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 			continue
 		}
 		if i == 0 && string(b[1:3]) == "HG" { // a file of another kind of ours
-			_, err := section.NewReader(bytes.NewReader(b), section.Index, 0)
+			_, err := fileio.NewReader(bytes.NewReader(b), fileio.Index, 0)
 			return m, err
 		}
 		le, b := binary.LittleEndian, b[pageHeader:]

@@ -12,9 +12,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section"
 )
 
 // draft describes a new file to be built.
@@ -61,7 +61,7 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 // build makes a new file beside the path, with the items that fill puts in order of their ids (fill may be nil), and
 // returns its name. The file is synced; the caller puts it in place.
 func (d draft) build(fill func(put putItem) error) (_ string, err error) {
-	f, err := section.NewTemporary(d.path)
+	f, err := fileio.NewTemporary(d.path)
 	if err != nil {
 		return "", err
 	}
@@ -175,7 +175,7 @@ func (d draft) rewrite(
 
 // settlePlace makes the replacement of a file durable.
 func settlePlace(path string) error {
-	if err := section.SyncFolder(filepath.Dir(path)); err != nil {
+	if err := fileio.SyncFolder(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("the new file is in its place, but a power cut may bring the old one back: %w", err)
 	}
 	return nil
@@ -304,7 +304,7 @@ func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
 	if err := checkVacant(path); err != nil {
 		return Report{}, withPath(path, err)
 	}
-	f, err := section.NewCopy(path, of)
+	f, err := fileio.NewCopy(path, of)
 	if err != nil {
 		return Report{}, withPath(path, err)
 	}

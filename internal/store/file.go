@@ -16,10 +16,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
-	"hashgrove/internal/section"
 )
 
 // The file has three buckets, which are trees of keys and values. docs/formats.md draws them.
@@ -303,7 +303,7 @@ func moveInto(tmp, path string) error {
 	if err != nil {
 		return err
 	}
-	return section.SyncFolder(filepath.Dir(path))
+	return fileio.SyncFolder(filepath.Dir(path))
 }
 
 // checkVacant returns an error if the path exists, even as a dangling link.

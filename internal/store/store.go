@@ -18,10 +18,10 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
-	"hashgrove/internal/section"
 )
 
 // Errors, for errors.Is. An existing file matches fs.ErrExist, a missing one fs.ErrNotExist, and one that cannot be
@@ -288,7 +288,7 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 			return nil, err
 		}
 		f = g
-		section.Sweep(real, 0) // anyone making a new file for an existing index would hold the lock that we have now
+		fileio.Sweep(real, 0) // anyone making a new file for an existing index would hold the lock that we have now
 	}
 	s = &Store{
 		path: path, real: real, opened: c, readOnly: o.ReadOnly,

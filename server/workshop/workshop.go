@@ -21,7 +21,7 @@ import (
 	"sync"
 	"time"
 
-	"hashgrove/internal/section"
+	"hashgrove/internal/fileio"
 	"hashgrove/server"
 )
 
@@ -70,7 +70,7 @@ func init() {
 func New(s *server.Server, o Options) *Workshop {
 	w := &Workshop{options: o.withDefaults(), server: s, upload: make(chan struct{}, 1)}
 	w.work, w.stop = context.WithCancel(context.Background())
-	w.dir, w.removeDir, w.dirErr = section.TempFolder("hashgrove-try-")
+	w.dir, w.removeDir, w.dirErr = fileio.TempFolder("hashgrove-try-")
 	s.MountTry(
 		server.Route{Pattern: "POST /v1/try", Parameters: "name", Body: true, Answer: w.receive},
 		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.withJob(w.show)},

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/section"
+	"hashgrove/internal/fileio"
 )
 
 // Data is the content of a report. Everything except Title and Rows may be left empty.
@@ -137,7 +137,7 @@ func Write(w io.Writer, d Data) error {
 
 // WriteFile writes the page to a file, replacing it only once the page is complete.
 func WriteFile(path string, d Data) error {
-	return section.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
+	return fileio.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
 }
 
 // marginsMAP returns the MAP ranked by margins, or 0 if not measured.

@@ -1,4 +1,4 @@
-package section
+package fileio
 
 import (
 	"bufio"
@@ -83,7 +83,7 @@ func (f *File) Sync() error {
 // the folder failed: then the new file is there but may not survive a power cut.
 func (f *File) Commit() error {
 	if f.done {
-		panic("section: File committed or aborted twice")
+		panic("fileio: File committed or aborted twice")
 	}
 	err := f.w.Flush()
 	if f.tmp == "" {

@@ -1,4 +1,4 @@
-package section
+package fileio
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/section/sectiontest"
+	"hashgrove/internal/fileio/fileiotest"
 	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/testkit/needs"
 )
@@ -289,8 +289,8 @@ func FuzzSections(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ps, err := readAll(b)
 		if err != nil {
-			ps, err = readAll(sectiontest.Reseal(b))
-			b = sectiontest.Reseal(b)
+			ps, err = readAll(fileiotest.Reseal(b))
+			b = fileiotest.Reseal(b)
 		}
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrKind) && !errors.Is(err, ErrVersion) {

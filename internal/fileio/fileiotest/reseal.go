@@ -1,5 +1,5 @@
-// Package sectiontest lets tests change a file and fix its checksums.
-package sectiontest
+// Package fileiotest lets tests change a file and fix its checksums.
+package fileiotest
 
 import (
 	"encoding/binary"

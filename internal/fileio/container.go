@@ -1,9 +1,9 @@
-// Package section implements the container format of all files that Hashgrove writes, except the index: a header,
-// sections with checksums, and an end marker. docs/formats.md draws it.
+// Package fileio writes files all or nothing, locks them, and has the container format of all files that Hashgrove
+// writes, except the index: a header, sections with checksums, and an end marker. docs/formats.md draws it.
 //
 // Reading trusts nothing: lengths are bounded before memory is allocated, memory grows with the bytes that arrive, and
 // every byte of the file is covered by a checksum.
-package section
+package fileio
 
 import (
 	"bufio"
@@ -131,7 +131,7 @@ func NewWriter(w io.Writer, kind Kind, version uint32) *Writer {
 // Section writes one section. The tag must have four bytes.
 func (w *Writer) Section(tag string, payload []byte) error {
 	if len(tag) != 4 || tag == endTag {
-		panic("section: bad tag " + tag)
+		panic("fileio: bad tag " + tag)
 	}
 	return w.section(tag, payload)
 }
@@ -230,7 +230,7 @@ func (r *Reader) readFull(b []byte) error {
 // nothing follows it.
 func (r *Reader) Next() (tag string, length uint64, err error) {
 	if r.open {
-		panic("section: Next before the last section was read")
+		panic("fileio: Next before the last section was read")
 	}
 	r.tag, r.start = "", r.at
 	var h [12]byte
