@@ -34,11 +34,11 @@ type Options struct {
 	// are included, so that ids never decide. A search for math.MaxInt items returns the shortlist itself.
 	Shortlist int
 
-	Whole   bool   // return all items at the distance of the last hit
-	Ties    bool   // fill Result.Tied
-	Limit   int    // maximum number of hits within a radius, nearest first; 0 means all
+	Whole    bool     // return all items at the distance of the last hit
+	Ties     bool     // fill Result.Tied
+	Limit    int      // maximum number of hits within a radius, nearest first; 0 means all
 	Strategy Strategy // empty lets the planner choose
-	Threads int    // 0 means all cores
+	Threads  int      // 0 means all cores
 
 	// Fingerprint identifies the model that made the query; zeros mean unknown. Queries of another model are rejected.
 	Fingerprint hamming.Fingerprint
