@@ -91,11 +91,11 @@ func (s *comparison) encodeUnseen(ctx context.Context, by coder) (c eval.Codes, 
 	if c.Queries, err = by.code(ctx, s.unseen.queries.X, s.o.Threads); err != nil {
 		return c, err
 	}
-	if c.Base, err = by.code(ctx, s.data.Base.X, s.o.Threads); err != nil || s.data.New == nil {
-		return c, err
-	}
 	if by.model != nil {
 		c.Detail = by.model.DetailBits()
+	}
+	if c.Base, err = by.code(ctx, s.data.Base.X, s.o.Threads); err != nil || s.data.New == nil {
+		return c, err
 	}
 	added, err := by.code(ctx, s.data.New.X, s.o.Threads)
 	c.Base.Data = append(c.Base.Data, added.Data...)

@@ -159,6 +159,16 @@ func TestNothingIsTunedOnNewItems(t *testing.T) {
 	}
 }
 
+// Bits of detail weigh less for queries of unseen classes too, with new items or without.
+func TestUnseenKnowsDetail(t *testing.T) {
+	p, half := clusters(1, 9, 2), &model.Projection{Weight: make([]float32, 16), Threshold: make([]float32, 1)}
+	s := &comparison{data: &Data{Base: p}, unseen: &unseen{queries: p}}
+	m := &model.Model{Encoder: &model.Detailed{Class: half, Detail: half}}
+	if c, err := s.encodeUnseen(t.Context(), modelCoder(m)); err != nil || c.Detail != 1 || c.Base.Len() != 9 {
+		t.Errorf("%d bits of detail in %d codes, %v", c.Detail, c.Base.Len(), err)
+	}
+}
+
 // Queries of unseen classes search in all items, those of seen classes among them.
 func TestUnseenSearchesInAllItems(t *testing.T) {
 	d := clusterData()
