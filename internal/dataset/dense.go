@@ -326,7 +326,7 @@ const blockValues, groupBlocks = 1 << 18, 4
 // newBlocks returns the reader for the rest of d, or d itself if blocks do not help.
 func newBlocks(d *dense, threads int) reader {
 	total := int64(d.rows) * int64(d.dim)
-	if d.in.at == nil || d.in.size < 0 || d.dim > blockValues || total < 4*blockValues {
+	if d.in.at == nil || d.in.size < 0 || d.pixels || d.dim > blockValues || total < 4*blockValues {
 		return d
 	}
 	return &blocks{dense: d, threads: par.Threads(threads)}

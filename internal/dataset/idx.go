@@ -2,9 +2,7 @@ package dataset
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,13 +19,6 @@ import (
 var idxTypes = map[byte]dtype{
 	0x08: {'u', 1, true}, 0x09: {'i', 1, true}, 0x0b: {'i', 2, true},
 	0x0c: {'i', 4, true}, 0x0d: {'f', 4, true}, 0x0e: {'f', 8, true},
-}
-
-// idx reads pictures and, if they are beside them, their labels.
-type idx struct {
-	*dense
-	labels *dense
-	seen   interner
 }
 
 // readIDX reads the header, which says the same as that of an npy file.
@@ -64,18 +55,20 @@ func openIDX(in *input, spec *Spec) (reader, header, error) {
 	if err != nil {
 		return nil, h, err
 	}
-	x := &idx{dense: r.(*dense), seen: interner{}} // never in Fortran order
+	d := r.(*dense) // never in Fortran order
 	h.format = "idx"
-	if x.pixels = a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= picture.MaxSide; x.pixels {
+	if d.pixels = a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= picture.MaxSide; d.pixels {
 		h.shape = picture.Shape{Width: a.shape[2], Height: a.shape[1], Channels: 1}
 	}
 	if h.labels = labelsBeside(in.path); h.labels == "" {
-		return x, h, nil
+		return d, h, nil
 	}
-	if x.labels, err = openIDXLabels(h.labels, in.path, a.rows); err != nil {
+	labels, err := openIDXLabels(h.labels, in.path, a.rows)
+	if err != nil {
 		return nil, h, err
 	}
-	return x, h, nil
+	return &beside{reader: d, what: in.path, sides: [3]*dense{sideLabel: labels}, seen: interner{},
+		open: []*input{labels.in}}, h, nil
 }
 
 // labelsBeside returns the file with the labels of a file of pictures, or "".
@@ -112,26 +105,6 @@ func openIDXLabels(path, pictures string, rows int) (*dense, error) {
 		return nil, err
 	}
 	return labels, nil
-}
-
-func (x *idx) next(rec *record) error {
-	err := x.dense.next(rec)
-	if _, bad := errors.AsType[*RowError](err); err != nil && !bad || x.labels == nil {
-		return err
-	}
-	label, more := x.labels.nextText()
-	if more != nil && more != io.EOF {
-		return more
-	}
-	rec.label, rec.hasLabel = x.seen.keep(label), true
-	return err
-}
-
-func (x *idx) Close() error {
-	if x.labels != nil {
-		return errors.Join(x.labels.in.Close(), x.in.Close())
-	}
-	return x.in.Close()
 }
 
 // looksIDX reports whether the lengths in the header account for the size of the file.

@@ -32,15 +32,15 @@ type archive struct {
 	arrays  map[string]array
 }
 
-// npz reads the rows of the vectors and of the arrays beside them.
-type npz struct {
-	a       *archive
-	vectors reader
-	sides   [3]*dense // of texts, or nil; see tableRows.sides
-	matrix  reader    // tags as a 0/1 matrix
-	row     record
-	seen    interner
-	open    []*input
+// beside reads rows with the arrays of texts that are beside them.
+type beside struct {
+	reader
+	what   string    // name in errors
+	sides  [3]*dense // of texts, or nil; see tableRows.sides
+	matrix reader    // tags as a 0/1 matrix
+	row    record
+	seen   interner
+	open   []*input // besides that of the reader
 }
 
 func openNpz(in *input, spec *Spec) (reader, header, error) {
@@ -48,13 +48,13 @@ func openNpz(in *input, spec *Spec) (reader, header, error) {
 	if err != nil {
 		return nil, header{}, err
 	}
-	z := &npz{a: a, seen: interner{}}
-	h, err := z.openArrays(spec)
+	z := &beside{what: in.path, seen: interner{}}
+	h, err := z.openArrays(a, spec)
 	if err != nil {
 		_ = z.closeArrays() // the first error says more
 		return nil, header{}, err
 	}
-	h.format = "npz"
+	z.open, h.format = append(z.open, in), "npz"
 	return z, h, nil
 }
 
@@ -117,31 +117,31 @@ func (a *archive) array(name string) (*input, array, error) {
 	return m, head, nil
 }
 
-// openArrays chooses the arrays and opens them.
-func (z *npz) openArrays(spec *Spec) (header, error) {
+// openArrays chooses the arrays of an archive and opens them.
+func (z *beside) openArrays(a *archive, spec *Spec) (header, error) {
 	sides := []string{
-		sideLabel: chosenName(spec.Label, usualLabels, z.a.names),
-		sideID:    chosenName(spec.ID, usualIDs, z.a.names),
-		sideTags:  chosenName(spec.Tags, usualTags, z.a.names),
+		sideLabel: chosenName(spec.Label, usualLabels, a.names),
+		sideID:    chosenName(spec.ID, usualIDs, a.names),
+		sideTags:  chosenName(spec.Tags, usualTags, a.names),
 	}
-	vector, err := z.a.vectorArray(spec.Vector, sides)
+	vector, err := a.vectorArray(spec.Vector, sides)
 	if err != nil {
 		return header{}, err
 	}
-	in, head, err := z.a.array(vector)
+	in, head, err := a.array(vector)
 	if err != nil {
 		return header{}, err
 	}
 	z.open = append(z.open, in)
 	var h header
-	if z.vectors, h, err = openArray(in, in.path, head); err != nil {
+	if z.reader, h, err = openArray(in, in.path, head); err != nil {
 		return h, err
 	}
 	for k, name := range sides {
 		if name == "" {
 			continue
 		}
-		in, head, err := z.a.array(name)
+		in, head, err := a.array(name)
 		if err != nil {
 			return h, err
 		}
@@ -197,8 +197,8 @@ func (a *archive) vectorArray(asked string, taken []string) (string, error) {
 		a.in.path, strings.Join(a.names, ", "))}
 }
 
-func (z *npz) next(rec *record) error {
-	err := z.vectors.next(rec)
+func (z *beside) next(rec *record) error {
+	err := z.reader.next(rec)
 	if _, bad := errors.AsType[*RowError](err); err != nil && !bad {
 		return err
 	}
@@ -226,14 +226,14 @@ func (z *npz) next(rec *record) error {
 			return more
 		}
 		if rec.tags, more = appendMatrixTags(rec.tags, z.row.vector); more != nil {
-			return fmt.Errorf("%s: %w", z.a.in.path, more)
+			return fmt.Errorf("%s: %w", z.what, more)
 		}
 		rec.hasTags = true
 	}
 	return err
 }
 
-func (z *npz) closeArrays() error {
+func (z *beside) closeArrays() error {
 	var errs []error
 	for _, in := range z.open {
 		errs = append(errs, in.Close())
@@ -242,4 +242,4 @@ func (z *npz) closeArrays() error {
 	return errors.Join(errs...)
 }
 
-func (z *npz) Close() error { return errors.Join(z.closeArrays(), z.a.in.Close()) }
+func (z *beside) Close() error { return errors.Join(z.closeArrays(), z.reader.Close()) }
