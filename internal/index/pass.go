@@ -169,7 +169,7 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 		sinks := make([]hamming.Sink, hi-lo)
 		for i := range sinks {
 			c := newCollector(p.segment, p.allowed, p.want)
-			c.strict = p.slot == nil && !p.want.ties && !p.want.whole && p.counts == nil
+			c.ordered = p.slot == nil && !p.want.ties && !p.want.whole && p.counts == nil
 			if parts > 1 {
 				c.shared = &limits[lo+i]
 			}
@@ -275,7 +275,7 @@ type collector struct {
 	segment *segment
 	allowed *roaring.Bitmap // nil means all
 	want    want
-	strict  bool // codes come in order and stand for one item each
+	ordered bool // codes come in order and stand for one item each
 	full    bool // k items within the limit have been seen
 	limit   int
 	within  int   // items seen within the limit
@@ -297,7 +297,7 @@ func (c *collector) Limit() int {
 		return -1
 	}
 	limit := c.limit
-	if c.strict && c.full {
+	if c.ordered && c.full {
 		limit--
 	}
 	if c.shared != nil {

@@ -209,11 +209,11 @@ type learner interface {
 	learn(ctx context.Context, d *supervision.Data) (model.Encoder, error)
 }
 
-// plain adapts a learner to Method.
-type plain struct{ learner }
+// encoderOnly adapts a learner to Method.
+type encoderOnly struct{ learner }
 
 // Train implements Method.
-func (m plain) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+func (m encoderOnly) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
 	e, err := m.learn(ctx, d)
 	if err != nil {
 		return nil, err

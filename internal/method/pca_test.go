@@ -18,7 +18,7 @@ func TestReduce(t *testing.T) {
 		t.Fatal(err)
 	}
 	inner := train(t, lsh{Options{Bits: 8, Seed: 2}}, y)
-	outer, err := learnFrom(context.Background(), pca{dims: 6, then: plain{lsh{Options{Bits: 8, Seed: 2}}}}, x)
+	outer, err := learnFrom(context.Background(), pca{dims: 6, then: encoderOnly{lsh{Options{Bits: 8, Seed: 2}}}}, x)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// plain is Block GraphCut as the paper describes it: one variable per row, fields by a loop over all pairs, all pairs
+// asInPaper is Block GraphCut as the paper describes it, one variable per row, fields by a loop over all pairs, all pairs
 // of a block as edges of one cut. KSH over classes, up to 64 bits.
-type plain struct {
+type asInPaper struct {
 	class  []int32
 	blocks [][]int32
 	code   []uint64
@@ -24,7 +24,7 @@ type plain struct {
 	flow   maxflow.Sparse
 }
 
-func (p *plain) infer(tb testing.TB, sweeps int, seed uint64) []int8 {
+func (p *asInPaper) infer(tb testing.TB, sweeps int, seed uint64) []int8 {
 	for i := range p.z {
 		p.z[i] = 1
 	}
@@ -62,7 +62,7 @@ func (p *plain) infer(tb testing.TB, sweeps int, seed uint64) []int8 {
 	return p.z
 }
 
-func (p *plain) push(h []int8) {
+func (p *asInPaper) push(h []int8) {
 	for i, v := range h {
 		if v > 0 {
 			p.code[i] |= 1 << p.bit
@@ -86,7 +86,7 @@ func race(tb testing.TB, n, classes, bits, every int, noise float64) (ours, thei
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &plain{class: class, blocks: Blocks(y, 1), code: make([]uint64, n), z: make([]int8, n)}
+	p := &asInPaper{class: class, blocks: Blocks(y, 1), code: make([]uint64, n), z: make([]int8, n)}
 	r := rand.New(rand.NewPCG(1, 1))
 	h := make([]int8, n)
 	inferred := 0
