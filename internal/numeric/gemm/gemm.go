@@ -172,6 +172,20 @@ var (
 // block sets c, from its first value on, to a block of a*b. With lower, tiles above the diagonal are left out.
 func block(c, a View, b *Right, rows, cols span, lower bool) {
 	i0, i1, j0, j1, step := rows.from, rows.to, cols.from, cols.to, c.RowStep
+	if narrow != nil && a.ColStep == 1 && j1-j0 <= tileCols {
+		_ = a.Data[(i1-1)*a.RowStep+a.Cols-1] // the kernel does not look
+		var tile [2 * tileRows * tileCols]float32
+		for ; i0+2*tileRows <= i1; i0 += 2 * tileRows {
+			narrow(a.Cols, &a.Data[i0*a.RowStep], a.RowStep, &b.data[j0*b.k], &tile[0])
+			for r := range 2 * tileRows {
+				copy(c.Data[(i0-rows.from+r)*step:][:j1-j0], tile[r*tileCols:])
+			}
+		}
+		if i0 == i1 {
+			return
+		}
+		c.Data = c.Data[(i0-rows.from)*step:]
+	}
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32

@@ -16,6 +16,10 @@ import (
 // where nothing does so faster.
 var pairs func(k int, a, b, c *float32, stride int, load bool)
 
+// narrow sets a tile of twice the rows, one behind the other, from k adjacent values of each row of A, which are step
+// apart, and a panel of B. It may be nil, too.
+var narrow func(k int, a *float32, step int, b, c *float32)
+
 // kernelGo defines the result of a kernel.
 func kernelGo(k int, a, b []float32, c []float32, stride int, load bool) {
 	var tile [tileRows][tileCols]float32

@@ -11,7 +11,7 @@ var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
 func init() {
 	if hasKernel && cpu.X86.HasAVX512F {
-		pairs = kernelsAVX512
+		pairs, narrow = kernelsAVX512, narrowAVX512
 	}
 }
 

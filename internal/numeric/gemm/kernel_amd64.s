@@ -366,3 +366,63 @@ store:
 	VMOVUPS Z11, (AX)
 	VZEROUPPER
 	RET
+
+// func narrowAVX512(k int, a *float32, step int, b *float32, c *float32)
+// Requires: AVX, AVX512F
+TEXT ·narrowAVX512(SB), NOSPLIT, $0-40
+	MOVQ   k+0(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   c+32(FP), DX
+	MOVQ   step+16(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	MOVQ   a+8(FP), DI
+	LEAQ   (DI)(BX*4), R8
+	LEAQ   (R8)(BX*4), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+turn:
+	VMOVUPS          (CX), Z12
+	VFMADD231PS.BCST (DI), Z12, Z0
+	VFMADD231PS.BCST (DI)(BX*1), Z12, Z1
+	VFMADD231PS.BCST (DI)(BX*2), Z12, Z2
+	VFMADD231PS.BCST (DI)(SI*1), Z12, Z3
+	VFMADD231PS.BCST (R8), Z12, Z4
+	VFMADD231PS.BCST (R8)(BX*1), Z12, Z5
+	VFMADD231PS.BCST (R8)(BX*2), Z12, Z6
+	VFMADD231PS.BCST (R8)(SI*1), Z12, Z7
+	VFMADD231PS.BCST (R9), Z12, Z8
+	VFMADD231PS.BCST (R9)(BX*1), Z12, Z9
+	VFMADD231PS.BCST (R9)(BX*2), Z12, Z10
+	VFMADD231PS.BCST (R9)(SI*1), Z12, Z11
+	ADDQ             $0x04, DI
+	ADDQ             $0x04, R8
+	ADDQ             $0x04, R9
+	ADDQ             $0x40, CX
+	DECQ             AX
+	JNZ              turn
+	VMOVUPS          Z0, (DX)
+	VMOVUPS          Z1, 64(DX)
+	VMOVUPS          Z2, 128(DX)
+	VMOVUPS          Z3, 192(DX)
+	VMOVUPS          Z4, 256(DX)
+	VMOVUPS          Z5, 320(DX)
+	VMOVUPS          Z6, 384(DX)
+	VMOVUPS          Z7, 448(DX)
+	VMOVUPS          Z8, 512(DX)
+	VMOVUPS          Z9, 576(DX)
+	VMOVUPS          Z10, 640(DX)
+	VMOVUPS          Z11, 704(DX)
+	VZEROUPPER
+	RET

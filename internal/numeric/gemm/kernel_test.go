@@ -57,6 +57,35 @@ func TestKernelStaysInside(t *testing.T) {
 	}
 }
 
+// TestNarrow: rows where they are make the tile that they make laid out, bit by bit.
+func TestNarrow(t *testing.T) {
+	if narrow == nil {
+		t.Skip("this machine has no such kernel")
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for k := 1; k < 40; k++ {
+		for _, step := range []int{k, k + 5} {
+			a := fencetest.Slice[float32](t, (2*tileRows-1)*step+k)
+			b, got := fencetest.Slice[float32](t, k*tileCols), fencetest.Slice[float32](t, 2*tileRows*tileCols)
+			for _, v := range [][]float32{a, b, got} {
+				for i := range v {
+					v[i] = rng.Float32()*2 - 1
+				}
+			}
+			var left Left
+			left.pack(View{Rows: 2 * tileRows, Cols: k, RowStep: step, ColStep: 1, Data: a}, 0, 2*tileRows, 0, k)
+			want := make([]float32, len(got))
+			for i := range 2 {
+				kernelGo(k, left.data[i*k*tileRows:], b, want[i*tileRows*tileCols:], tileCols, false)
+			}
+			narrow(k, &a[0], step, &b[0], &got[0])
+			if !same(got, want) {
+				t.Errorf("k = %d, step %d: the tiles differ", k, step)
+			}
+		}
+	}
+}
+
 // TestNoRoomForTheProduct: the kernel writes through pointers, so a result that does not fit must not reach it.
 func TestNoRoomForTheProduct(t *testing.T) {
 	a, b := RowMajor(20, 8, make([]float32, 160)), RowMajor(8, 20, make([]float32, 160))

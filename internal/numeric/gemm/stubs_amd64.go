@@ -13,3 +13,8 @@ func kernelAVX2(k int, a *float32, b *float32, c *float32, stride int, load bool
 //
 //go:noescape
 func kernelsAVX512(k int, a *float32, b *float32, c *float32, stride int, load bool)
+
+// narrowAVX512 sets a tile of 12 rows, one behind the other, to rows of A, step values apart, times a panel of B.
+//
+//go:noescape
+func narrowAVX512(k int, a *float32, step int, b *float32, c *float32)

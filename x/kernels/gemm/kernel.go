@@ -24,6 +24,7 @@ func main() {
 	ConstraintExpr("!purego")
 	avx2()
 	avx512()
+	narrow()
 	Generate()
 }
 
@@ -57,6 +58,44 @@ func avx512() {
 			VFMADD231PS_BCST(Mem{Base: panel, Disp: (u*rows + i%rows) * float}, Z12, z)
 		}
 	})
+}
+
+// narrow reads rows where they are: a single panel of B is too little use to lay them out for.
+func narrow() {
+	TEXT("narrowAVX512", NOSPLIT, "func(k int, a *float32, step int, b, c *float32)")
+	Doc("narrowAVX512 sets a tile of 12 rows, one behind the other, to rows of A, step values apart, times a panel of B.")
+	Pragma("noescape")
+	k, b, c := Load(Param("k"), GP64()), Load(Param("b"), GP64()), Load(Param("c"), GP64())
+	step, three := Load(Param("step"), GP64()), GP64()
+	SHLQ(U8(2), step)
+	LEAQ(Mem{Base: step, Index: step, Scale: 2}, three)
+	bases := [3]Register{Load(Param("a"), GP64()), GP64(), GP64()}
+	for i := range bases[1:] {
+		LEAQ(Mem{Base: bases[i], Index: step, Scale: 4}, bases[i+1])
+	}
+	all := []VecPhysical{Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z8, Z9, Z10, Z11}
+	for _, v := range all {
+		VXORPS(v.AsY(), v.AsY(), v.AsY())
+	}
+	Label("turn")
+	VMOVUPS(Mem{Base: b}, Z12)
+	for i, z := range all {
+		base := bases[i/4]
+		row := []Mem{{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2},
+			{Base: base, Index: three, Scale: 1}}[i%4]
+		VFMADD231PS_BCST(row, Z12, z)
+	}
+	for _, base := range bases {
+		ADDQ(U8(float), base)
+	}
+	ADDQ(U8(cols*float), b)
+	DECQ(k)
+	JNZ(LabelRef("turn"))
+	for i, z := range all {
+		VMOVUPS(z, Mem{Base: c, Disp: i * cols * float})
+	}
+	VZEROUPPER()
+	RET()
 }
 
 // kernel writes the code around turns: registers hold the tiles, some of them a row, and second, if wanted, becomes the
