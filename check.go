@@ -82,7 +82,7 @@ func (o Options) Check() error {
 	if err := cmp.Or(gpu.Check(o.Device), o.checkDetail()); err != nil {
 		return err
 	}
-	if err := o.Pictures.check(o); err != nil {
+	if err := o.Pictures.check(); err != nil {
 		return err
 	}
 	m, err := o.resolve()
@@ -142,22 +142,11 @@ func (f FastHashOptions) samplesBadly() bool {
 	return (f.SampleSimilar > 0) != (f.SampleDissimilar > 0) || f.SampleSimilar < 0 || f.SampleDissimilar < 0
 }
 
-// check reports mirror images that cannot be made, and a model to grow whose bits were made differently.
-func (p PictureOptions) check(o Options) error {
-	was := o.Grow != nil && o.Grow.model.Pictures != nil && o.Grow.model.Pictures.Averaged
-	switch {
-	case p.Average && !p.Mirror:
-		return wrong("missing-flag", "%s needs %s: a model that adds mirror images should learn from some",
-			option("mirror-average"), option("mirror"))
-	case p.Features == "" && p.Mirror:
+// check reports mirror images that cannot be made.
+func (p PictureOptions) check() error {
+	if p.Features == "" && p.Mirror {
 		return wrong("missing-flag", "%s needs %s, to turn the mirror images into vectors", option("mirror"),
 			option("features"))
-	case was && !p.Average:
-		return wrong("model-averages", "the model to grow adds the scores of mirror images: repeat %s",
-			option("mirror-average"))
-	case o.Grow != nil && !was && p.Average:
-		return wrong("model-does-not-average", "the model to grow does not add the scores of mirror images: leave out %s",
-			option("mirror-average"))
 	}
 	return nil
 }

@@ -282,7 +282,7 @@ func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, 
 	prepared := images{d.table, d.images, preparation(p)}
 	if as != nil {
 		prepared.as = *as
-		prepared.as.Mirrored, prepared.as.Averaged = false, false
+		prepared.as.Mirrored = false
 	}
 	if err := prepared.as.CanResize(); err != nil {
 		return nil, err

@@ -43,7 +43,6 @@ type aboutFile struct {
 	Dims     int         `json:"dims,omitempty"`
 	Features string      `json:"features,omitempty"` // kind of the model's extractor
 	Pictures string      `json:"pictures,omitempty"` // how a model prepares them
-	Averaged bool        `json:"averaged,omitempty"` // the model adds the scores of mirror images
 	Info     *model.Info `json:"info,omitempty"`     // without the sketch
 	Sketched int         `json:"sketched_rows,omitempty"`
 
@@ -203,7 +202,7 @@ func (f *aboutFile) fillModel(m *model.Model) {
 		f.Features = m.Features.Kind()
 	}
 	if m.Pictures != nil {
-		f.Pictures, f.Averaged = m.Pictures.String(), m.Pictures.Averaged
+		f.Pictures = m.Pictures.String()
 	}
 }
 
@@ -254,9 +253,6 @@ func (f *aboutFile) input() (text string) {
 	}
 	if f.Pictures != "" {
 		text += fmt.Sprintf("pictures become %s\n", f.Pictures)
-	}
-	if f.Averaged {
-		text += "a code adds the scores of a picture and of its mirror image\n"
 	}
 	return text
 }

@@ -15,7 +15,7 @@ import (
 type FeatureOptions struct {
 	Kind     string         // "gist320", "gist512" or "pixels"
 	Type     string         // of the numbers: "float32", "float16" or, for pixels, "uint8"; "" means float32
-	Pictures PictureOptions // how pictures are prepared; Features, Mirror and Average are not looked at
+	Pictures PictureOptions // how pictures are prepared; Features and Mirror are not looked at
 	Threads  int            // 0 means all cores
 
 	Progress func(Step) // called from one goroutine; may be nil

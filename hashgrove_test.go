@@ -382,13 +382,12 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 	folder := must[*Data](t)(OpenData(dir, Columns{}))
 	for _, p := range []PictureOptions{
 		{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true},
-		{Features: "gist320", Mirror: true, Average: true},
 	} {
 		o := quick
 		o.Pictures = p
 		m := trained(t)(Train(ctx, Images(pictures, labels), o))
 		fromFolder := trained(t)(Train(ctx, folder, o))
-		if got, want := fromFolder.model.Pictures, m.model.Pictures; *got != *want || want.Mirrored != p.Mirror || want.Averaged != p.Average || want.Squash != p.Squash {
+		if got, want := fromFolder.model.Pictures, m.model.Pictures; *got != *want || want.Mirrored != p.Mirror || want.Squash != p.Squash {
 			t.Errorf("%+v: prepared as %v in memory and %v in a folder", p, want, got)
 		}
 		path := filepath.Join(t.TempDir(), "m.hgm")
@@ -406,9 +405,6 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 				t.Errorf("%+v: %+v", p, hits)
 			}
 		}
-		if _, err := m.Encode(make([]float32, m.Dim())); (err != nil) != p.Average {
-			t.Errorf("%+v: a vector: %v", p, err)
-		}
 		if files := must[*Index](t)(NewIndex(ctx, m, folder)); files.Len() != 60 {
 			t.Errorf("%d items from the folder", files.Len())
 		}
@@ -418,7 +414,6 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		p PictureOptions
 	}{
 		"mirror alone":   {Images(pictures, labels), PictureOptions{Mirror: true}},
-		"average alone":  {Images(pictures, labels), PictureOptions{Features: "gist320", Average: true}},
 		"vectors":        {Rows([][]float32{{1}, {2}}, []int{1, 2}), PictureOptions{Features: "gist320"}},
 		"no features":    {Images(pictures, labels), PictureOptions{Features: "magic"}},
 		"nil":            {Images([]image.Image{nil, pictures[0]}, labels[:2]), PictureOptions{}},

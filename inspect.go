@@ -13,7 +13,7 @@ import (
 
 // InspectOptions say how to look at data.
 type InspectOptions struct {
-	Pictures  PictureOptions // how pictures are prepared; Features, Mirror and Average are not looked at
+	Pictures  PictureOptions // how pictures are prepared; Features and Mirror are not looked at
 	MinShared int            // tags that similar rows share; 0 means 2
 	Threads   int            // 0 means all cores
 

@@ -70,9 +70,6 @@ type PictureOptions struct {
 	Features string `json:"features,omitempty"`
 	// Mirror also learns from mirror images; it needs Features.
 	Mirror bool `json:"mirror,omitempty"`
-	// Average makes each code add the scores of a picture and its mirror image before taking the sign; it needs Mirror.
-	// Such a model encodes only pictures.
-	Average bool `json:"mirror_average,omitempty"`
 }
 
 // TreeOptions are the options of boosted trees. Where a default is said to follow the effort, it depends on the size of

@@ -41,7 +41,7 @@ func (o Options) resolve() (method.Options, error) {
 		},
 		Similar: fasthash.Similarity{
 			SampleSimilar: f.SampleSimilar, SampleDissimilar: f.SampleDissimilar,
-			Mirrored: o.Pictures.Mirror, Averaged: o.Pictures.Average,
+			Mirrored: o.Pictures.Mirror,
 		},
 	}
 	m.FastHash.Linear.C = f.SVMCost

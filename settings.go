@@ -58,8 +58,6 @@ func (o *Options) settings() []setting {
 		{"custom_learner", &f.CustomLearner, forThisRun, ""},
 
 		{"hold_out", &o.HoldOut, forAll, "classes to keep out of training, such as 8,9; eval then measures them separately"},
-		{"mirror_average", &o.Pictures.Average, forAll,
-			"whether codes add the scores of a picture and its mirror image; with --mirror"},
 		{"min_shared", &o.MinShared, forAll, "number of common tags that make two rows similar; 2"},
 		{"restart", &o.Checkpoint.Restart, forThisRun, "whether to discard an interrupted training"},
 		{"learner", &f.Learner, forFastHash,
@@ -97,8 +95,8 @@ func (o *Options) settings() []setting {
 // value is the option itself.
 func (s setting) value() reflect.Value { return reflect.ValueOf(s.to).Elem() }
 
-// inJSON reports whether the option is part of the JSON; mirror_average is part of pictures.
-func (s setting) inJSON() bool { return s.group != forThisRun && s.name != "mirror_average" }
+// inJSON reports whether the option is part of the JSON.
+func (s setting) inJSON() bool { return s.group != forThisRun }
 
 // appliesTo reports whether the option applies to a method, about which nothing is known if it is a custom one.
 func (s setting) appliesTo(about method.Description, custom bool) bool {

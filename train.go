@@ -339,7 +339,6 @@ func (r *run) remember(m *model.Model) {
 		m.Pictures = grown.Pictures // like the bits it starts from
 	} else if p, ok := r.schema.Pictures.(*picture.Preparation); ok && (r.extractor != nil || p.Values() == m.Dim()) {
 		own := *p // otherwise the vectors are features made elsewhere
-		own.Averaged = r.o.Pictures.Average
 		m.Pictures = &own
 	}
 	m.Info.Features, m.Info.Vector = r.schema.Names, r.schema.Vector

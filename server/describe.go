@@ -107,7 +107,6 @@ type modelAnswer struct {
 	Bits       int          `json:"bits"`
 	Features   string       `json:"features,omitempty"`
 	Pictures   string       `json:"pictures,omitempty"`
-	Averaged   bool         `json:"averaged,omitempty"`
 	Info       model.Info   `json:"info"`
 	Importance []importance `json:"importance"`
 }
@@ -145,7 +144,7 @@ func (s *Server) describeModel(a *answer, r *http.Request, c *collection) (any, 
 		about.Features = m.Features.Kind()
 	}
 	if m.Pictures != nil {
-		about.Pictures, about.Averaged = m.Pictures.String(), m.Pictures.Averaged
+		about.Pictures = m.Pictures.String()
 	}
 	if b, _, ok := model.Behind(m.Encoder); ok {
 		tests, all := b.ColumnTests(), 0

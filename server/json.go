@@ -222,9 +222,6 @@ func (d *decoder) vector(dec *jsontext.Decoder, v *[]float32) error {
 
 // wrongLength is the error for a vector of so many values, as far as they were read.
 func (d *decoder) wrongLength(values int, format string, args ...any) error {
-	if dim := d.model.Encoder.Dim(); dim != d.model.Dim() && values == dim {
-		return bad("%v", model.ErrMirror)
-	}
 	return api.Errorf(api.ErrDimension, format, args...)
 }
 

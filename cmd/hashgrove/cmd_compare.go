@@ -114,7 +114,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
 			"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
-	bindSettings(f, t, "hold_out", "mirror_average", "restart")
+	bindSettings(f, t, "hold_out", "restart")
 	f.IntVar(&o.Unseen, "unseen", 0,
 		"`NUMBER` of classes to exclude from a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")

@@ -64,7 +64,6 @@ type infoReport struct {
 	IDs         bool   `json:"ids"`
 	Items       int    `json:"items"`
 	Features    string `json:"features"`
-	Averaged    bool   `json:"averaged"`
 }
 
 func informed(t *testing.T, path string) (r infoReport) {

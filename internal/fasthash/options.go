@@ -83,7 +83,6 @@ type Similarity struct {
 	HeldOut          []string `json:"held_out,omitempty"`          // classes excluded from training
 	Validation       float64  `json:"validation,omitempty"`        // share of rows held out
 	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
-	Averaged         bool     `json:"averaged,omitempty"`          // codes add the scores of mirror images
 }
 
 // PerPicture returns the number of rows per picture, 1 if there are no mirror images. These follow all pictures.

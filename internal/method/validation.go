@@ -21,19 +21,16 @@ type validation struct {
 	codes        eval.Codes        // of the new ones, once there is a model
 }
 
-// judged holds rows to measure a model on. If scores of mirror images are added, a row holds the vector of its picture
-// followed by that of the mirror image.
+// judged holds rows to measure a model on.
 type judged struct {
 	*supervision.Data
-	x     vectors.Matrix
-	taken [2]int // rows whose first and second half is there
+	x vectors.Matrix
 }
 
-// newJudged allocates space for the chosen rows, with each vectors per row.
-func newJudged(d *supervision.Data, chosen []bool, each int) judged {
+// newJudged allocates space for the chosen rows.
+func newJudged(d *supervision.Data, chosen []bool) judged {
 	part := d.Only(chosen)
-	x := vectors.Matrix{Rows: part.Rows, Cols: each * d.Dim(), Data: make([]float32, part.Rows*each*d.Dim())}
-	return judged{Data: part, x: x}
+	return judged{part, vectors.Matrix{Cols: d.Dim(), Data: make([]float32, 0, part.Rows*d.Dim())}}
 }
 
 // setAside sets rows aside if the options ask for it, and returns the others. Its single pass over the rows also finds
@@ -57,27 +54,22 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 		o.FastHash.Similar.Validation = o.Validation
 	}
 	v := &validation{held: held}
-	pictures := d.Rows / copies
-	mirrored, each := d.Rows, 1 // where the mirror images begin: nowhere
-	if o.FastHash.Similar.Averaged {
-		mirrored, each = pictures, 2
-	}
 	n := min(held.Rows, maxJudged)
 	inNew, err := drawn(d.Spill, d.Rows, aside, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	inLearned, err := drawn(d.Spill, d.Rows, keep[:pictures], n)
+	inLearned, err := drawn(d.Spill, d.Rows, keep[:d.Rows/copies], n)
 	if err != nil {
 		return nil, nil, err
 	}
-	v.new, v.learned = newJudged(d, inNew, each), newJudged(d, inLearned, each)
+	v.new, v.learned = newJudged(d, inNew), newJudged(d, inLearned)
 	learn.Ranges = d.NewRanges()
 	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
 		c.Only(keep[c.First:c.First+c.X.Rows], kept)
 		learn.Ranges.Add(kept.X)
-		v.new.add(c, inNew, mirrored)
-		v.learned.add(c, inLearned, mirrored)
+		v.new.add(c, inNew)
+		v.learned.add(c, inLearned)
 	})
 	return learn, v, err
 }
@@ -98,16 +90,11 @@ func eachChunk(ctx context.Context, d *supervision.Data, each func(c vectors.Chu
 	return vectors.CheckRows(rows, d.Rows)
 }
 
-// add takes the chosen rows of a chunk, and from row mirrored on their mirror images.
-func (j *judged) add(c vectors.Chunk, chosen []bool, mirrored int) {
+// add takes the chosen rows of a chunk.
+func (j *judged) add(c vectors.Chunk, chosen []bool) {
 	for i := range c.X.Rows {
-		row, half := c.First+i, 0
-		if row >= mirrored && row < 2*mirrored {
-			row, half = row-mirrored, 1
-		}
-		if chosen[row] {
-			copy(j.x.Row(j.taken[half])[half*c.X.Cols:], c.X.Row(i))
-			j.taken[half]++
+		if chosen[c.First+i] {
+			j.x.Rows, j.x.Data = j.x.Rows+1, append(j.x.Data, c.X.Row(i)...)
 		}
 	}
 }
@@ -155,9 +142,6 @@ func (v *validation) tells(grown *model.Model) bool {
 // encode makes the codes of the new rows, as queries and as the base, and the margins if codes are short enough.
 func (v *validation) encode(ctx context.Context, m *model.Model, o Options) (err error) {
 	v.codes = eval.Codes{Detail: m.DetailBits()}
-	if o.FastHash.Similar.Averaged {
-		m = m.Averaging()
-	}
 	if v.codes.Queries, err = m.Encode(ctx, v.new.x, o.Threads); err != nil {
 		return err
 	}
@@ -171,11 +155,8 @@ func (v *validation) encode(ctx context.Context, m *model.Model, o Options) (err
 // judge records how well the model finds new and learned items. Held-out rows are the queries, and each is left out of
 // its own ranking.
 func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error {
-	c, as := v.codes, m
-	if o.FastHash.Similar.Averaged {
-		as = m.Averaging()
-	}
-	learned, err := as.Encode(ctx, v.learned.x, o.Threads)
+	c := v.codes
+	learned, err := m.Encode(ctx, v.learned.x, o.Threads)
 	if err != nil {
 		return err
 	}

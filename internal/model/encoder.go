@@ -104,6 +104,9 @@ func (m *Model) Check() error {
 	return m.Info.check(m.Encoder)
 }
 
+// Dim returns the length of the vectors that the model encodes.
+func (m *Model) Dim() int { return m.Encoder.Dim() }
+
 // Fingerprint returns the fingerprint of all bits. If the model takes pictures it covers their features and
 // preparation.
 func (m *Model) Fingerprint() hamming.Fingerprint {
@@ -148,7 +151,7 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 		return nil, err
 	}
 	code := hamming.NewCodes(1, m.Encoder.Bits())
-	if !m.encodeRows(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
+	if !m.Encoder.encode(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
 		j := m.notEncodable(x)
 		return nil, m.valueError(j, x[j])
 	}
@@ -157,9 +160,6 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 
 func (m *Model) checkDim(have int) error {
 	if want := m.Dim(); have != want {
-		if have == m.Encoder.Dim() {
-			return ErrMirror
-		}
 		return fmt.Errorf("%w: vectors have %d, the model was trained on %d", ErrDim, have, want)
 	}
 	return nil
@@ -167,7 +167,6 @@ func (m *Model) checkDim(have int) error {
 
 func (m *Model) valueError(column int, x float32) error {
 	name := ""
-	column %= m.Encoder.Dim() // the same as in the mirror image
 	if column < len(m.Info.Features) {
 		name = fmt.Sprintf(" (%q)", m.Info.Features[column])
 	}
@@ -216,7 +215,7 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 		t := turns[i]
 		b := &batches[t.b]
 		x := b.chunk.X.Slice(t.lo, t.hi)
-		if !m.encodeRows(b.codes, t.lo, x) {
+		if !m.Encoder.encode(b.codes, t.lo, x) {
 			at := m.notEncodable(x.Data)
 			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
 		}

@@ -30,7 +30,7 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
-// Version 5: columns beside those of the vectors (Extension), averaged mirror images, edges of columns, missing values;
+// Version 5: columns beside those of the vectors (Extension), edges of columns, missing values;
 // "pict" is empty where there are no pictures.
 // Version 6: boosters of other libraries, which are not read.
 // Version 7: detailed, kernels of bytes (ByteGaussian), and the ranking, which is empty where none was chosen.
@@ -43,7 +43,7 @@ func versionOf(m *Model) uint32 {
 	switch {
 	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil || hasBytes(m.Encoder):
 		return 7
-	case extensions(m.Encoder) > 0 || m.averaged() || !plainBins(m.Encoder):
+	case extensions(m.Encoder) > 0 || !plainBins(m.Encoder):
 		return 5
 	case m.Pictures != nil:
 		return 4
@@ -224,7 +224,11 @@ func (m *Model) readPictures(in *fileio.Reader) error {
 			return err
 		}
 		if in.Version < 5 || len(b) > 0 {
-			if m.Pictures, err = parsePreparation(b); err != nil {
+			m.Pictures, err = parsePreparation(b)
+			if errors.Is(err, errAveraged) {
+				return err
+			}
+			if err != nil {
 				return in.Damaged("%v", err)
 			}
 		}

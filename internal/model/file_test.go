@@ -303,7 +303,7 @@ func hostile() map[string][]piece {
 	}
 	for name, b := range map[string][]byte{
 		"wrong fingerprint": append(u32(2, 1), 1, 0), "none": nil, "too short": append(u32(2, 1), 1), "too long": append(u32(2, 1), 1, 0, 0),
-		"unknown flag": append(u32(2, 1), 1, 8), "no width": append(u32(0, 1), 1, 0), "huge": append(u32(1<<32-1, 1<<32-1), 1, 0),
+		"unknown flag": append(u32(2, 1), 1, 16), "no width": append(u32(0, 1), 1, 0), "huge": append(u32(1<<32-1, 1<<32-1), 1, 0),
 		"too many values": append(u32(65536, 65536), 1, 0), "two channels": append(u32(1, 1), 2, 0), "planar grey": append(u32(2, 1), 1, 1),
 		"another dimension": append(u32(2, 2), 1, 0),
 	} {

@@ -30,7 +30,7 @@ func (m *Model) Margins(ctx context.Context, x vectors.Matrix, threads int) (vec
 	errs := make([]error, (x.Rows+block-1)/block)
 	err := par.Blocks(ctx, threads, x.Rows, block, func(b, lo, hi int) {
 		rows := x.Slice(lo, hi)
-		if !m.marginsOf(all.Slice(lo, hi), rows) {
+		if !m.Encoder.margins(all.Slice(lo, hi), rows) {
 			at := m.notEncodable(rows.Data)
 			errs[b] = fmt.Errorf("row %d, %w", lo+at/x.Cols, m.valueError(at%x.Cols, rows.Data[at]))
 		}

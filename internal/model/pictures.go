@@ -8,6 +8,7 @@ import (
 	"image"
 	"slices"
 
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
@@ -17,16 +18,11 @@ import (
 // Pictures: a model trained on pictures knows how they became vectors. First they are prepared, all to the same size
 // and layout (Model.Pictures); then the extractor turns the pixels into vectors (Model.Features), or the pixels are the
 // vectors. The fingerprint covers both: codes of pictures that were prepared differently cannot be compared.
-//
-// A model that averages adds the scores of a picture and its mirror image before taking the sign (averaging.go).
 
 // checkPictures reports a preparation that does not fit the rest of the model.
 func (m *Model) checkPictures() error {
 	if err := m.Pictures.Check(); err != nil {
 		return fmt.Errorf("pictures: %w", err)
-	}
-	if m.averaged() && m.Features == nil {
-		return errors.New("mirror images are added without an extractor that makes vectors of them")
 	}
 	if m.Features != nil {
 		if m.Pictures.Planar {
@@ -58,15 +54,12 @@ var ErrPreparation = errors.New("pictures are prepared in another way than those
 // does.
 func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
 	pictures, ok := picture.Of(src)
-	if !ok && m.averaged() {
-		return nil, ErrMirror
-	}
 	if !ok {
 		return m.pickColumns(src)
 	}
 	if m.Pictures != nil {
 		have, want := pictures.Preparation(), *m.Pictures
-		have.Mirrored, have.Averaged = want.Mirrored, want.Averaged
+		have.Mirrored = want.Mirrored
 		if m.Features != nil {
 			have.Planar = false // the extractor does not care
 		}
@@ -76,9 +69,6 @@ func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) 
 	}
 	if m.Features == nil {
 		return src, nil
-	}
-	if m.averaged() {
-		return feature.Pairs(m.Features, pictures, threads)
 	}
 	return feature.Vectors(m.Features, pictures, threads)
 }
@@ -143,12 +133,9 @@ func (m *Model) ImageVector(img image.Image) ([]float32, error) {
 func (m *Model) PixelVector(row []uint8) ([]float32, error) {
 	x := make([]float32, m.Dim())
 	if m.Features != nil {
+		one := vectors.Matrix{Rows: 1, Cols: m.Dim(), Data: x}
 		images := []picture.Picture{m.Pictures.Picture(row, nil)}
-		if m.averaged() {
-			images = append(images, images[0].Mirrored())
-		}
-		both := vectors.Matrix{Rows: len(images), Cols: m.Encoder.Dim(), Data: x}
-		if err := m.Features.Extract(context.Background(), images, both, 1); err != nil {
+		if err := m.Features.Extract(context.Background(), images, one, 1); err != nil {
 			return nil, err
 		}
 		return x, nil
@@ -166,23 +153,26 @@ const (
 	flagPlanar   = 1
 	flagSquash   = 2
 	flagMirrored = 4
-	flagAveraged = 8
+	flagAveraged = 8 // of models that are not read any more
 )
 
 func appendPreparation(dst []byte, p picture.Preparation) []byte {
 	dst = appendSize(appendSize(dst, p.Width), p.Height)
-	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored) |
-		bitIf(flagAveraged, p.Averaged)
+	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored)
 	return append(dst, byte(p.Channels), flags)
 }
 
+var errAveraged = fmt.Errorf("%w: its codes add the scores of pictures and of their mirror images, which this program "+
+	"does not do", fileio.ErrKind)
+
 func parsePreparation(b []byte) (*picture.Preparation, error) {
-	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored|flagAveraged) != 0 {
+	if len(b) == preparationBytes && b[9]&flagAveraged != 0 {
+		return nil, errAveraged
+	}
+	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored) != 0 {
 		return nil, fmt.Errorf("a preparation of pictures in %d bytes that this version does not know", len(b))
 	}
-	p := &picture.Preparation{
-		Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0, Averaged: b[9]&flagAveraged != 0,
-	}
+	p := &picture.Preparation{Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0}
 	p.Width, p.Height = int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
 	p.Channels, p.Planar = int(b[8]), b[9]&flagPlanar != 0
 	return p, p.Check()

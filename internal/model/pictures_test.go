@@ -6,6 +6,7 @@ import (
 	"image"
 	"iter"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -127,5 +128,12 @@ func TestOtherPreparationsAreRefused(t *testing.T) {
 				t.Errorf("%s: %v and %v have one fingerprint", name, m.Pictures, other)
 			}
 		}
+	}
+}
+
+// TestAveragedModelsAreRefused: of a kind that is not read any more, in one sentence.
+func TestAveragedModelsAreRefused(t *testing.T) {
+	if _, err := ReadFile(filepath.Join("testdata", "averaged.v5.hgm")); !errors.Is(err, errAveraged) {
+		t.Error(err)
 	}
 }

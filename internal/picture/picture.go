@@ -118,12 +118,6 @@ func (s Shape) Picture(row, room []uint8) Picture {
 	return p
 }
 
-// Mirrored returns a new picture flipped left to right.
-func (p Picture) Mirrored() Picture {
-	p.Pix = Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}.appendMirrored(nil, p.Pix)
-	return p
-}
-
 // appendMirrored appends a row with the pixels of every line reversed.
 func (s Shape) appendMirrored(dst, row []uint8) []uint8 {
 	planes, side := 1, s.Channels // a pixel is side adjacent values

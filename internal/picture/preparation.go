@@ -16,7 +16,6 @@ type Preparation struct {
 	Shape
 	Squash   bool
 	Mirrored bool // the model was also trained on mirror images
-	Averaged bool // the model adds the scores of a picture and its mirror image before taking signs
 }
 
 // Check returns an error if the preparation cannot be used.

@@ -22,23 +22,6 @@ func Vectors(e Maker, pictures picture.Source, threads int) (vectors.Source, err
 	return source{e, pictures, threads}, nil
 }
 
-// Pairs is Vectors with rows of twice the length: the vector of a picture followed by that of its mirror image.
-func Pairs(e Maker, pictures picture.Source, threads int) (vectors.Source, error) {
-	src, err := Vectors(e, pictures, threads)
-	if err != nil {
-		return nil, err
-	}
-	return pairs{src.(source)}, nil
-}
-
-type pairs struct{ source }
-
-// Dim implements vectors.Source.
-func (v pairs) Dim() int { return 2 * v.source.Dim() }
-
-// Chunks implements vectors.Source.
-func (v pairs) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return v.chunks(ctx, 2) }
-
 type source struct {
 	Maker
 	pictures picture.Source
@@ -55,17 +38,14 @@ func (v source) Schema() vectors.Schema {
 }
 
 // Chunks implements vectors.Source.
-func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return v.chunks(ctx, 1) }
-
-// chunks yields rows of one vector, or of two, the second of the mirror image.
-func (v source) chunks(ctx context.Context, each int) iter.Seq2[vectors.Chunk, error] {
+func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		shape, size := v.pictures.Preparation().Shape, v.pictures.Dim()
 		var pictures []picture.Picture
 		var room []uint8 // for rearranging channels
 		var out []float32
 		// Split chunks of vectors, to keep them small although a vector may be longer than its picture.
-		dim := each * v.Dim()
+		dim := v.Dim()
 		step := min(max(1<<22/dim, 16), 1024)
 		for c, err := range v.pictures.Pictures(ctx) {
 			if err != nil {
@@ -81,17 +61,14 @@ func (v source) chunks(ctx context.Context, each int) iter.Seq2[vectors.Chunk, e
 				for i := range n {
 					own := room[i*size : (i+1)*size : (i+1)*size]
 					pictures = append(pictures, shape.Picture(c.Pix[(lo+i)*size:(lo+i+1)*size], own))
-					if each == 2 {
-						pictures = append(pictures, pictures[len(pictures)-1].Mirrored())
-					}
 				}
-				x := vectors.Matrix{Rows: n * each, Cols: v.Dim(), Data: out[:n*dim]}
+				x := vectors.Matrix{Rows: n, Cols: dim, Data: out[:n*dim]}
 				if err := v.Extract(ctx, pictures, x, v.threads); err != nil {
 					yield(vectors.Chunk{}, fmt.Errorf("rows from %d on: %w", c.First+lo, err))
 					return
 				}
 				part := c.Chunk.Slice(lo, lo+n)
-				part.X = vectors.Matrix{Rows: n, Cols: dim, Data: x.Data}
+				part.X = x
 				if !yield(part, nil) {
 					return
 				}
