@@ -54,28 +54,10 @@ func TestWeightedRankingIsByAffinity(t *testing.T) {
 	}
 }
 
-// Equal weights of bits apart from each other rank as Hamming distance does.
-func TestWeightedEqualsHammingOnEqualWeights(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	queries, base := randomCodes(rng, 30, 24, 24), randomCodes(rng, 200, 24, 24)
-	truth := randomTruth(rng, 1, 30, 200)
-	weights := make([]hamming.BitWeight, 24)
-	for k := range weights {
-		weights[k] = hamming.BitWeight{Group: k, Weight: 0.5}
-	}
-	want, err := Retrieval(context.Background(), queries, base, truth, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := RetrievalWeighted(context.Background(), queries, base, weights, truth, Options{Threads: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got.PRCurve, got.PRArea = want.PRCurve, want.PRArea
-	equalNumbers(t, "weighted", got, want)
-
-	weights[3].Weight = math.NaN()
-	if _, err := RetrievalWeighted(context.Background(), queries, base, weights, truth, Options{}); err == nil {
+func TestWeightsThatCannotBe(t *testing.T) {
+	codes, truth := hamming.NewCodes(2, 2), ByClass(make([]int32, 2), make([]int32, 2))
+	weights := []hamming.BitWeight{{Group: 0, Weight: 0.5}, {Group: 1, Weight: math.NaN()}}
+	if _, err := RetrievalWeighted(context.Background(), codes, codes, weights, truth, Options{}); err == nil {
 		t.Error("a weight of NaN is taken")
 	}
 }

@@ -185,48 +185,6 @@ func TestGISTIsTheDefinition(t *testing.T) {
 	}
 }
 
-// grating is a wave of the given frequency (cycles per pixel) and direction (radians; x to the right, y down).
-func grating(size int, frequency, angle float64) picture.Picture {
-	p := picture.Picture{Width: size, Height: size, Channels: 1, Pix: make([]uint8, size*size)}
-	sin, cos := math.Sincos(angle)
-	for y := range size {
-		for x := range size {
-			p.Pix[y*size+x] = uint8(128 + 100*math.Sin(2*math.Pi*frequency*(float64(x)*cos+float64(y)*sin)))
-		}
-	}
-	return p
-}
-
-func TestGratingExcitesItsOwnFilter(t *testing.T) {
-	e, err := NewGIST(GISTOptions{Size: 64})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := 0
-	frequency := 0.3
-	for i, orientations := range []int{8, 8, 4} {
-		for j := range orientations {
-			// The filter of angle t listens to waves of direction -t.
-			got := extract(t, e, []picture.Picture{grating(64, frequency, -math.Pi*float64(j)/float64(orientations))}, 1).Row(0)
-			best, most := 0, float32(0)
-			for k := range 20 {
-				sum := float32(0)
-				for _, v := range got[16*k : 16*k+16] {
-					sum += v
-				}
-				if sum > most {
-					best, most = k, sum
-				}
-			}
-			if best != f {
-				t.Errorf("scale %d, orientation %d: filter %d answers loudest, want %d", i, j, best, f)
-			}
-			f++
-		}
-		frequency /= 1.85
-	}
-}
-
 func TestBlocksSitWhereTheyShould(t *testing.T) {
 	e := named("gist320")
 	for by := range 4 {
