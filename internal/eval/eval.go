@@ -105,7 +105,12 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 		return j.weighted(ctx, base, func(q int, _ []uint64) ([]uint64, []uint8) { return queries.Row(q), equal }, o)
 	}
 	j.radii, j.unit = base.Bits+1, 1
-	j.ranker = func(_, _ int, o *Options) ranker { return newCodeRanker(queries, base, o.Cut) }
+	j.ranker = func(_, _ int, o *Options) ranker {
+		return j.byCodes(func(q int, near []uint16) int {
+			j.codes.codes.Distances(near, queries.Row(q))
+			return base.Bits
+		}, j.radii, o.Cut)
+	}
 	return j.run(ctx, o)
 }
 

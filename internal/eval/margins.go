@@ -16,8 +16,6 @@ import (
 //	weights    of the query, from its margins                        O(bits)
 //	distances  of the distinct codes, as in a search                 O(codes x bytes)
 //	order      of all items, by counting (rankers.go)                O(base)
-//
-// Items with the same code share one measurement: training items often have few distinct codes.
 
 // RetrievalMargins ranks the base by the margins of every query and evaluates the rankings as Retrieval does. The
 // margins have a row for each query and a column for each bit, see model.Model.Margins. A radius of 1 is one bit of
@@ -52,10 +50,13 @@ func (j judgement) weighted(
 	most := hamming.MaxWeight * base.Bits
 	j.radii, j.unit = (most+hamming.BitUnits-1)/hamming.BitUnits+1, hamming.BitUnits
 	j.ranker = func(_, _ int, o *Options) ranker {
-		return &marginRanker{
-			look: look, code: make([]uint64, base.Words), distinct: j.codes,
-			near: make([]uint16, j.codes.codes.Len()), counter: newCounter(base.Len(), most+1, o.Cut),
-		}
+		code := make([]uint64, base.Words)
+		return j.byCodes(func(q int, near []uint16) int {
+			query := hamming.NewWeightedQuery(look(q, code))
+			all := everything{near, query.Most()}
+			j.codes.codes.SweepWeighted(0, len(near), []*hamming.WeightedQuery{query}, []hamming.Sink{all})
+			return all.most
+		}, most+1, o.Cut)
 	}
 	return j.run(ctx, o)
 }
@@ -93,31 +94,18 @@ func (d distinct) most() int {
 	return most
 }
 
-type marginRanker struct {
-	look     func(q int, code []uint64) ([]uint64, []uint8)
-	code     []uint64
-	distinct distinct
-	near     []uint16 // distance of each distinct code
-	farthest int
-	counter
-}
-
-func (r *marginRanker) rank(q int, mark []uint8) *list {
-	query := hamming.NewWeightedQuery(r.look(q, r.code))
-	r.farthest = query.Most()
-	r.distinct.codes.SweepWeighted(0, len(r.near), []*hamming.WeightedQuery{query}, []hamming.Sink{r})
-	for i, c := range r.distinct.of {
-		r.distance[i] = r.near[c]
-	}
-	return r.order(mark, r.farthest+1)
+// everything takes all distances that a sweep finds.
+type everything struct {
+	near []uint16
+	most int
 }
 
 // Limit implements hamming.Sink.
-func (r *marginRanker) Limit() int { return r.farthest }
+func (e everything) Limit() int { return e.most }
 
 // Take implements hamming.Sink.
-func (r *marginRanker) Take(first int, hits []uint32) {
+func (e everything) Take(first int, hits []uint32) {
 	for _, h := range hits {
-		r.near[first+int(h&0xffff)] = uint16(h >> 16)
+		e.near[first+int(h&0xffff)] = uint16(h >> 16)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/vectors"
 )
 
@@ -77,19 +76,25 @@ func (r *counter) order(mark []uint8, below int) *list {
 	return l
 }
 
-// codeRanker ranks codes by Hamming distance.
+// codeRanker ranks codes. Items with the same code share one measurement: training items often have few distinct codes.
 type codeRanker struct {
-	queries, base hamming.Codes
+	measure  func(q int, near []uint16) (most int) // distances of the distinct codes, and the greatest possible
+	distinct distinct
+	near     []uint16
 	counter
 }
 
-func newCodeRanker(queries, base hamming.Codes, cut int) *codeRanker {
-	return &codeRanker{queries, base, newCounter(base.Len(), base.Bits+1, cut)}
+// byCodes returns a ranker of the base for distances below a number.
+func (j judgement) byCodes(measure func(q int, near []uint16) (most int), distances, cut int) ranker {
+	return &codeRanker{measure, j.codes, make([]uint16, j.codes.codes.Len()), newCounter(j.base, distances, cut)}
 }
 
 func (r *codeRanker) rank(q int, mark []uint8) *list {
-	r.base.Distances(r.distance, r.queries.Row(q))
-	return r.order(mark, r.base.Bits+1)
+	most := r.measure(q, r.near)
+	for i, c := range r.distinct.of {
+		r.distance[i] = r.near[c]
+	}
+	return r.order(mark, most+1)
 }
 
 // RetrievalFloat ranks the base by Euclidean distance to every query and evaluates the rankings as Retrieval does: the
