@@ -70,7 +70,7 @@ func TestAttributesOfAnIndex(t *testing.T) {
 			seven := map[string]any{"price": 7.0, "new": "false", "added": "2024-02-07T12:00:00+01:00"}
 			eight := map[string]any{"price": 8.0, "new": "true", "added": "2024-02-08T12:00:00+01:00"}
 			check("an upsert", "item-07", labels[7], 0, seven)
-			for _, price := range []any{1<<53 + 1, int64(math.MaxInt64)} { // they would be rounded
+			for _, price := range []any{int64(1<<53 + 1), int64(math.MaxInt64)} { // they would be rounded
 				if _, err := ix.Update(ctx, api.Change{ID: "item-07", Attributes: map[string]any{"price": price}}); !errors.Is(err, api.ErrInvalid) {
 					t.Errorf("a price of %d: %v", price, err)
 				}

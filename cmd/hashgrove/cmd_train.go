@@ -89,7 +89,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	bindPictureTraining(f, &o.Pictures)
 	f.Float64Var(&c.validation, "validation", 0, "`SHARE` of the rows to hold out for the final figures; "+
 		"0 learns from all rows (default 0.05 but at most 1000 rows)")
-	showDefault(f, "validation", "")
 	cli.Group(f, "Training")
 	c.data.bind(f, "Data")
 	f.BoolVar(&c.data.missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+

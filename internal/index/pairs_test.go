@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -160,8 +161,8 @@ func TestPairsOfManyCodes(t *testing.T) {
 		for parts := radius; parts <= radius+2; parts++ { // whatever choose takes
 			j := newJoin(seg, 64, PairOptions{Radius: radius})
 			j.masks = choices(64, parts, radius)
-			p := &NearPairs{join: j, o: PairOptions{Most: 1 << 40}, blocks: make([]int, n>>blockBits+1)}
-			c, err := p.pass(ctx, 0, n, 1<<40)
+			p := &NearPairs{join: j, o: PairOptions{Most: math.MaxInt32}, blocks: make([]int, n>>blockBits+1)}
+			c, err := p.pass(ctx, 0, n, math.MaxInt32)
 			if err != nil {
 				t.Fatal(err)
 			}
