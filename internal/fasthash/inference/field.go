@@ -17,7 +17,6 @@ package inference
 
 import (
 	"context"
-	"math"
 
 	"hashgrove/internal/par"
 )
@@ -260,9 +259,6 @@ func (q *grouped) sumAll(ctx context.Context, x []float64) (*sums[float64], erro
 	parts := make([]sums[float64], (len(x)+size-1)/size)
 	err := par.Blocks(ctx, q.threads, len(x), size, func(b, lo, hi int) {
 		parts[b].reset(q.p)
-		if q.sumWhole(x, lo, hi, &parts[b]) {
-			return
-		}
 		for g := lo; g < hi; g++ {
 			parts[b].add(q.bits(int32(g)), x[g])
 		}
@@ -274,34 +270,4 @@ func (q *grouped) sumAll(ctx context.Context, x []float64) (*sums[float64], erro
 		parts[0].addSums(&parts[b+1])
 	}
 	return &parts[0], nil
-}
-
-// sumWhole sums a run of groups if x has only whole numbers there, whose sums have no rounding in any order, and
-// otherwise returns false.
-func (q *grouped) sumWhole(x []float64, lo, hi int, to *sums[float64]) bool {
-	for _, v := range x[lo:hi] {
-		if !(math.Abs(v) < 1<<31) || float64(int64(v)) != v {
-			return false
-		}
-	}
-	var sum sums[int64]
-	var up, down tally
-	sum.reset(q.p)
-	up.begin(&sum, 1, 1)
-	down.begin(&sum, -1, 1)
-	for g := lo; g < hi; g++ {
-		switch v := int64(x[g]); {
-		case v > 0:
-			up.add(q.bits(int32(g)), v)
-		case v < 0:
-			down.add(q.bits(int32(g)), -v)
-		}
-	}
-	up.end()
-	down.end()
-	to.s = float64(sum.s)
-	for i, v := range sum.set {
-		to.set[i] = float64(v)
-	}
-	return true
 }

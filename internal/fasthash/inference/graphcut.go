@@ -114,16 +114,12 @@ func (c *cutter) collect(q *grouped, units []int32) {
 		}
 	}
 	c.weight = q.count[units[0]]
-	if len(units) == 1 && q.whole.unit != nil {
-		c.whole.copyOf(&q.whole.unit[units[0]], 1)
-	} else {
-		c.whole.reset(q.p)
-		c.tally.begin(&c.whole, 1, c.weight)
-		for _, g := range c.groups {
-			c.tally.add(q.bits(g), q.size[g])
-		}
-		c.tally.end()
+	c.whole.reset(q.p)
+	c.tally.begin(&c.whole, 1, c.weight)
+	for _, g := range c.groups {
+		c.tally.add(q.bits(g), q.size[g])
 	}
+	c.tally.end()
 	c.own.copyOf(&c.whole, 1)
 	c.tally.begin(&c.own, -2, c.weight)
 	for _, g := range c.groups {

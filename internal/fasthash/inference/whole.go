@@ -9,17 +9,12 @@ import (
 	"hashgrove/internal/par"
 )
 
-// wholeSums holds the sums of all groups with their masses and, if classes have many groups, those of each class.
+// wholeSums holds the sums of all groups.
 type wholeSums struct {
 	lock sync.Mutex
 	done bool // for the bits so far
 	all  sums[int64]
-	unit []sums[int64]
 }
-
-// manyGroups is the mean number of groups in a class from which the sums of each are kept: they then take up to eight
-// bytes for a group and 64 bits.
-const manyGroups = 64
 
 // update brings the sums up to date with the groups. Afterwards they may be read until the next bit.
 func (s *wholeSums) update(q *grouped) {
@@ -28,28 +23,14 @@ func (s *wholeSums) update(q *grouped) {
 	if s.done {
 		return
 	}
-	units := len(q.from) - 1
-	s.unit = nil
 	s.all.reset(q.p)
-	if q.apart || len(q.size) < manyGroups*units {
-		for g, m := range q.size {
-			s.all.add(q.bits(int32(g)), m)
-		}
-		s.done = true
-		return
-	}
-	s.unit = make([]sums[int64], units)
-	q.eachUnit(func(u int) {
-		var t tally
-		s.unit[u].reset(q.p)
-		t.begin(&s.unit[u], 1, q.count[u])
+	var t tally
+	for u := range q.count {
+		t.begin(&s.all, 1, q.count[u])
 		for g := q.first[u]; g < q.first[u+1]; g++ {
 			t.add(q.bits(g), q.size[g])
 		}
 		t.end()
-	})
-	for u := range s.unit {
-		s.all.addSums(&s.unit[u])
 	}
 	s.done = true
 }
