@@ -27,6 +27,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"hashgrove/internal/model"
@@ -98,7 +99,8 @@ func newKSHFit(ctx context.Context, k solve.Features, s0 *solve.Likeness, bits i
 // startVector returns the top generalised eigenvector a of K'SK and K'K, with |Ka|² = l.
 func (f *kshFit) startVector(ctx context.Context, seed uint64) ([]float64, error) {
 	y, sy := make([]float64, f.K.Rows), make([]float64, f.K.Rows)
-	a, _, err := linalg.TopEigenvector(ctx, f.K.Cols, seed, 1e-4, func(v, out []float64) error {
+	rng := rand.New(rand.NewPCG(seed, 'K'))
+	a, _, err := linalg.TopEigenvector(ctx, f.K.Cols, rng, 1e-4, func(v, out []float64) error {
 		copy(out, v)
 		f.factor.Backward(out)
 		err := f.Times(ctx, out, y)

@@ -12,7 +12,6 @@ import (
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
-	"hashgrove/internal/numeric/portable"
 )
 
 var ctx = context.Background()
@@ -358,51 +357,6 @@ func TestInferStopsWhenCancelled(t *testing.T) {
 			}
 			if _, err := inf.Infer(gone); !errors.Is(err, stop) {
 				t.Errorf("%s %s: error %v", kind, method, err)
-			}
-		}
-	}
-}
-
-// The eigenvalue is the smallest if the matrix less it, and a little more, is positive definite.
-func TestSmallestEigenvector(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	for _, n := range []int{1, 2, 5, 40, 150} {
-		a := make([][]float64, n)
-		for i := range a {
-			a[i] = make([]float64, n)
-			for j := range i + 1 {
-				a[i][j] = r.Float64() - 0.5
-				a[j][i] = a[i][j]
-			}
-		}
-		x, low, err := smallestEigenvector(n, r, func(x, y []float64) error {
-			for i := range y {
-				y[i] = portable.Dot(a[i], x)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range x {
-			if math.Abs(portable.Dot(a[i], x)-low*x[i]) > 1e-5 {
-				t.Fatalf("n %d: not an eigenvector", n)
-			}
-		}
-		for i := range a { // Cholesky
-			a[i][i] -= low - 1e-6
-		}
-		for i := range a {
-			for j := range i + 1 {
-				s := a[i][j] - portable.Dot(a[i][:j], a[j][:j])
-				if i == j && s <= 0 {
-					t.Fatalf("n %d: there is an eigenvalue below %v", n, low)
-				}
-				if i == j {
-					a[i][i] = math.Sqrt(s)
-				} else {
-					a[i][j] = s / a[j][j]
-				}
 			}
 		}
 	}

@@ -11,7 +11,7 @@ package inference
 // smallest eigenvalue is negative because its trace is 0. With x scaled by the roots of the masses the operator stays
 // symmetric. Floats decide signs here, so every sum has a fixed order and no product is fused with a sum.
 //
-// Cost: 30 products with W for each round of Lanczos, and at most 10 rounds: eigenvalues close to the smallest make it
+// Cost: 60 products with W for each round of Lanczos, and at most 5 rounds: eigenvalues close to the smallest make it
 // slow, but then their vectors are as good.
 
 import (
@@ -19,7 +19,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/internal/numeric/portable"
+	"hashgrove/internal/numeric/linalg"
 )
 
 func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
@@ -32,7 +32,7 @@ func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
 	for i, m := range mass {
 		root[i] = math.Sqrt(float64(m))
 	}
-	x, low, err := smallestEigenvector(n, rng, func(x, y []float64) error {
+	x, top, err := linalg.TopEigenvector(ctx, n, rng, 1e-6, func(x, y []float64) error {
 		for i, v := range x {
 			scaled[i] = v / root[i]
 		}
@@ -40,15 +40,18 @@ func spectral(ctx context.Context, p problem, w weights, rng *rand.Rand) error {
 			return err
 		}
 		for i := range y {
-			y[i] *= root[i]
+			y[i] *= -root[i]
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	if x[0] < 0 { // x and -x are equally good
+		linalg.Scale(-1, x)
+	}
 	signs(x, z)
-	energy, err := refine(ctx, p, w, z, low, x)
+	energy, err := refine(ctx, p, w, z, -top, x)
 	if err != nil {
 		return err
 	}
@@ -124,135 +127,4 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 		}
 	}
 	return energy, nil
-}
-
-// smallestEigenvector finds the smallest eigenvalue of a symmetric operator and its eigenvector, by Lanczos with full
-// orthogonalisation, restarted from the best vector so far.
-func smallestEigenvector(n int, rng *rand.Rand,
-	apply func(x, y []float64) error) (x []float64, low float64, err error) {
-	const steps, rounds, tolerance = 30, 10, 1e-6
-	x = make([]float64, n)
-	for i := range x {
-		x[i] = float64(rng.Float64()) - 0.5
-	}
-	scaleBy(x, 1/math.Sqrt(portable.Dot(x, x)))
-	basis := make([][]float64, 0, steps)
-	for range rounds {
-		basis = append(basis[:0], x)
-		var diagonal, beside []float64
-		for {
-			v := basis[len(basis)-1]
-			y := make([]float64, n)
-			if err := apply(v, y); err != nil {
-				return nil, 0, err
-			}
-			diagonal = append(diagonal, portable.Dot(v, y))
-			for range 2 { // twice, because of rounding
-				for _, b := range basis {
-					subtractScaled(y, b, portable.Dot(b, y))
-				}
-			}
-			norm := math.Sqrt(portable.Dot(y, y))
-			beside = append(beside, norm)
-			if len(basis) == min(steps, n) || norm <= tolerance*math.Abs(diagonal[0]) {
-				break
-			}
-			scaleBy(y, 1/norm)
-			basis = append(basis, y)
-		}
-		var s []float64
-		low, s = tridiagonal(diagonal, beside)
-		x = make([]float64, n)
-		for k, b := range basis {
-			subtractScaled(x, b, -s[k])
-		}
-		scaleBy(x, 1/math.Sqrt(portable.Dot(x, x)))
-		if beside[len(beside)-1]*math.Abs(s[len(s)-1]) <= tolerance*math.Abs(low) {
-			break
-		}
-	}
-	if x[0] < 0 { // x and -x are equally good
-		scaleBy(x, -1)
-	}
-	return x, low, nil
-}
-
-// tridiagonal finds the smallest eigenvalue and its eigenvector of the symmetric matrix with the given diagonal and
-// off-diagonal (whose last entry is not used), by Jacobi rotations.
-func tridiagonal(diagonal, beside []float64) (low float64, vector []float64) {
-	n := len(diagonal)
-	a, v := make([][]float64, n), make([][]float64, n)
-	for i := range n {
-		a[i], v[i] = make([]float64, n), make([]float64, n)
-		v[i][i], a[i][i] = 1, diagonal[i]
-	}
-	for i := range n - 1 {
-		a[i][i+1], a[i+1][i] = beside[i], beside[i]
-	}
-	for range 30 {
-		off, on := 0.0, 0.0
-		for i := range n {
-			on += float64(a[i][i] * a[i][i])
-			for j := range i {
-				off += float64(a[i][j] * a[i][j])
-			}
-		}
-		if off <= 1e-30*on {
-			break
-		}
-		for i := range n {
-			for j := range i {
-				rotate(a, v, i, j)
-			}
-		}
-	}
-	best := 0
-	for i := range n {
-		if a[i][i] < a[best][best] {
-			best = i
-		}
-	}
-	vector = make([]float64, n)
-	for i := range n {
-		vector[i] = v[i][best]
-	}
-	return a[best][best], vector
-}
-
-// rotate makes a[i][j] zero.
-func rotate(a, v [][]float64, i, j int) {
-	if a[i][j] == 0 {
-		return
-	}
-	// tan of the angle: the smaller root of t² + 2 r t = 1.
-	r := (a[j][j] - a[i][i]) / (2 * a[i][j])
-	t := 1 / (math.Abs(r) + math.Sqrt(float64(r*r)+1))
-	if r < 0 {
-		t = -t
-	}
-	c := 1 / math.Sqrt(float64(t*t)+1)
-	s := t * c
-	for k := range a {
-		x, y := a[k][i], a[k][j]
-		a[k][i], a[k][j] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-		x, y = v[k][i], v[k][j]
-		v[k][i], v[k][j] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-	}
-	for k := range a {
-		x, y := a[i][k], a[j][k]
-		a[i][k], a[j][k] = float64(c*x)-float64(s*y), float64(s*x)+float64(c*y)
-	}
-}
-
-func scaleBy(x []float64, by float64) {
-	for i := range x {
-		x[i] *= by
-	}
-}
-
-// subtractScaled subtracts by times b from x.
-func subtractScaled(x, b []float64, by float64) {
-	for i, v := range b {
-		x[i] -= float64(by * v)
-	}
 }

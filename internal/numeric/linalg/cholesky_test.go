@@ -74,7 +74,7 @@ func TestGreatest(t *testing.T) {
 		if !e.Factorize(a, false) {
 			t.Fatal("no eigenvalues")
 		}
-		x, value, err := TopEigenvector(ctx, n, 3, 1e-8, func(x, y []float64) error {
+		x, value, err := TopEigenvector(ctx, n, rng, 1e-8, func(x, y []float64) error {
 			mat.NewVecDense(n, y).MulVec(a, mat.NewVecDense(n, x))
 			return nil
 		})

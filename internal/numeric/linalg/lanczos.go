@@ -23,9 +23,8 @@ const (
 // TopEigenvector returns the largest eigenvalue and its unit eigenvector. The residual |Ax - λx| is at most
 // tolerance times λ, unless eigenvalues are so close that the allowed number of products cannot separate them: then
 // x is a mixture, which serves just as well.
-func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
+func TopEigenvector(ctx context.Context, n int, rng *rand.Rand, tolerance float64,
 	apply func(x, y []float64) error) ([]float64, float64, error) {
-	rng := rand.New(rand.NewPCG(seed, 'K'))
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = float64(rng.Float64()) - 0.5
