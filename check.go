@@ -101,8 +101,8 @@ func (o Options) Check() error {
 // checkDetail reports bits of detail that no code can have.
 func (o Options) checkDetail() error {
 	kept := o.DetailBits
-	if kept == 0 && o.Grow != nil {
-		kept = o.Grow.model.DetailBits()
+	if grown := o.Grow.inner(); kept == 0 && grown != nil {
+		kept = grown.DetailBits()
 	}
 	most := hamming.MaxWeightedBits - cmp.Or(o.Bits, fasthash.DefaultBits)
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
+	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 )
 
@@ -26,7 +27,7 @@ func (r *run) chooseValidation() error {
 	o := &r.m
 	kind, rows := r.data.Kind(), r.data.Rows/o.FastHash.Similar.PerPicture()
 	judged := kind != "" && kind != supervision.ByPairs
-	switch before, known := earlierValidation(r.o.Grow, r.data.HexDigest()); {
+	switch before, known := earlierValidation(r.o.Grow.inner(), r.data.HexDigest()); {
 	case r.o.Validation != 0:
 		if o.Validation = max(0, r.o.Validation); o.Validation > 0 && !judged {
 			return wrong("needs-classes", "%s needs classes or tags to measure held-out rows", option("validation"))
@@ -47,11 +48,11 @@ func (r *run) chooseValidation() error {
 }
 
 // earlierValidation returns the share of the same data that was held out when the model to grow was trained.
-func earlierValidation(grown *Model, data string) (share float64, known bool) {
+func earlierValidation(grown *model.Model, data string) (share float64, known bool) {
 	if grown == nil {
 		return 0, false
 	}
-	for _, r := range grown.model.Info.Runs {
+	for _, r := range grown.Info.Runs {
 		var o struct {
 			Similarity struct {
 				Validation float64 `json:"validation"`

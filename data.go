@@ -53,12 +53,21 @@ func (d *Data) Err() error {
 	return d.table.CheckLengths()
 }
 
+// copied returns data to change.
+func (d *Data) copied() *Data {
+	if d == nil {
+		return &Data{err: d.Err()}
+	}
+	out := *d
+	return &out
+}
+
 // WithMissing treats NaN as a missing value, and in files also empty fields, NA, n/a, - and null. A model trained on
 // such data gives missing values a bin of their own and accepts them everywhere. Without it they are errors.
 func (d *Data) WithMissing() *Data {
-	out := *d
+	out := d.copied()
 	out.missing, out.spec.Missing = true, true
-	return &out
+	return out
 }
 
 // Pair says that two rows are similar, dissimilar or of unknown similarity.
@@ -142,37 +151,37 @@ func (d *Data) WithTags(tags [][]string) *Data {
 
 // WithPairs says which rows are similar. Training then ignores labels and tags.
 func (d *Data) WithPairs(pairs []Pair) *Data {
-	out := *d
+	out := d.copied()
 	out.pairs, out.pairsFile = slices.Concat([]Pair{}, pairs), ""
-	return &out
+	return out
 }
 
 // WithPairsFile is like WithPairs but reads lines a,b,similar|dissimilar|unknown, by id or by row number from 0.
 func (d *Data) WithPairsFile(path string) *Data {
-	out := *d
+	out := d.copied()
 	out.pairs, out.pairsFile = nil, path
-	return &out
+	return out
 }
 
 // WithAttributes gives each row attributes to filter by and to return with hits: numbers (int, int64, float32,
 // float64), texts, bools (stored as the texts true and false) or times (time.Time, stored as ISO 8601 texts).
 func (d *Data) WithAttributes(attributes []map[string]any) *Data {
-	out := *d
+	out := d.copied()
 	out.attributes = attributes
-	return &out
+	return out
 }
 
 // inMemory returns a copy of the data with its rows changed. The rows must be in memory.
 func (d *Data) inMemory(what string, change func(t *vectors.Table)) *Data {
-	out := *d
-	if d.table == nil {
+	out := d.copied()
+	if out.table == nil {
 		out.fail(fmt.Errorf("%s of rows in files come from the files", what))
-		return &out
+		return out
 	}
 	table := *d.table
 	out.table = &table
 	change(&table)
-	return &out
+	return out
 }
 
 // fail records the first error.
@@ -180,12 +189,9 @@ func (d *Data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
 // alone returns data in which classes that come with the files do not override the tags asked for.
 func (d *Data) alone() *Data {
-	if err := d.Err(); err != nil {
-		return &Data{err: err}
-	}
-	out := *d
-	out.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
-	return &out
+	out := d.copied()
+	out.spec.TagsAlone = out.spec.Tags != "" && out.spec.Label == "" && out.spec.LabelsFile == nil
+	return out
 }
 
 // isCoded reports whether the rows are codes.
@@ -193,9 +199,9 @@ func (d *Data) isCoded() bool { return d.codes != nil || d.codeFiles || d.spec.C
 
 // readOnce returns data that may come from a pipe.
 func (d *Data) readOnce() *Data {
-	out := *d
+	out := d.copied()
 	out.spec.Once = true
-	return &out
+	return out
 }
 
 // forModel opens rows for a model to encode: as they are, and with the columns or features that the model takes. If
@@ -247,13 +253,13 @@ func (d *Data) learnable(o Options) (rows vectors.Source, missing bool, err erro
 	learned := d.alone()
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
-	if o.Grow != nil {
-		if d.missing && !o.Grow.model.TakesMissing() {
+	if grown := o.Grow.inner(); grown != nil {
+		if d.missing && !grown.TakesMissing() {
 			return nil, false, wrong("missing-values", "%s: the model to grow does not accept missing values; train a new one",
 				option("missing"))
 		}
-		learned.spec.Follow(o.Grow.model.Schema(), true)
-		learned.missing, as = learned.spec.Missing, o.Grow.model.Pictures
+		learned.spec.Follow(grown.Schema(), true)
+		learned.missing, as = learned.spec.Missing, grown.Pictures
 	}
 	rows, err = learned.rows(o.Pictures, as)
 	return rows, learned.missing, err

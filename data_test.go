@@ -3,10 +3,13 @@ package hashgrove
 import (
 	"context"
 	"image"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"hashgrove/api"
 	"hashgrove/internal/model/inside"
 	"hashgrove/internal/vectors"
 )
@@ -65,25 +68,77 @@ func TestModelsOfOthers(t *testing.T) {
 	}
 }
 
-// TestNothingPanics: what a caller may get wrong is an error.
+// TestNothingPanics calls the library with nil, with what is empty, of a wrong length, negative or huge.
 func TestNothingPanics(t *testing.T) {
+	t.Chdir(t.TempDir()) // some of the calls write a file
 	ctx := t.Context()
 	x, labels := clouds(1, 30)
-	m := trained(t)(Train(ctx, Rows(x, labels), Options{Bits: 8, Trees: TreeOptions{Rounds: 2}}))
-	ix := must[*Index](t)(NewIndex(ctx, m, nil))
-	_, of := Train(ctx, nil, Options{})
-	_, measured := m.Evaluate(ctx, nil, nil, EvalOptions{})
-	_, searched := ix.Search(ctx, nil)
-	_, apart := Code{1}.Distance(Code{1, 2})
-	_, encoded := m.Encode(nil)
-	_, coded := NewIndex(ctx, nil, nil)
-	_, read := ix.Get("")
-	for what, err := range map[string]error{
-		"training": of, "measuring": measured, "searching": searched, "distance": apart, "encoding": encoded,
-		"no model": coded, "no id": read, "adding": ix.Add(ctx, nil), "replacing": ix.Upsert(ctx, nil), "vectors": ix.SetVectors(ctx, nil),
+	made := must[*Training](t)(Train(ctx, Rows(x, labels), Options{Bits: 8, Trees: TreeOptions{Rounds: 2}}))
+	ix := must[*Index](t)(NewIndex(ctx, made.Model, Rows(x, labels)))
+	calls := map[string]any{
+		"Train": Train, "LoadModel": LoadModel, "NewIndex": NewIndex, "CreateIndex": CreateIndex, "OpenIndex": OpenIndex,
+		"OpenData": OpenData, "OpenFiles": OpenFiles, "From": From, "Vectors": Vectors, "Tagged": Tagged, "Paired": Paired,
+		"Rows": Rows[string], "Images": Images[int], "Codes": Codes, "Describe": Describe, "Verify": Verify, "NewExport": NewExport,
+		"FindDuplicates": FindDuplicates, "ReadChanges": ReadChanges, "ReadIDs": ReadIDs, "RestoreIndex": RestoreIndex,
+		"OpenTable": OpenTable, "NewItems": NewItems, "HasCode": HasCode, "Setting": Setting, "FiguresText": FiguresText,
+		"ItemsOf":     func(where string) (*Items, error) { return ItemsOf(ctx, nil, where) },
+		"api.Nearest": func(x []float32, k int) ([]api.Hit, error) { return api.Nearest(ctx, nil, x, k) },
+	}
+	for name, v := range map[string]any{
+		"Training": made, "Index": ix, "Data": Rows(x, labels), "nil Data": (*Data)(nil), "Codes": Codes([]Code{{1}}), "Code": Code{1},
+		"Items": must[*Items](t)(ItemsOf(ctx, ix, "")), "Duplicates": must[*Duplicates](t)(ix.Duplicates(ctx, DuplicateOptions{})),
+		"Options": &Options{Grow: &Model{}}, "IndexOptions": IndexOptions{}, "Report": &made.Report, "Inspection": &Inspection{},
 	} {
-		if err == nil {
-			t.Errorf("%s: no error", what)
+		of := reflect.TypeOf(v)
+		for m := range of.NumMethod() {
+			calls[name+"."+of.Method(m).Name] = reflect.ValueOf(v).Method(m).Interface()
+		}
+	}
+	for name, f := range calls {
+		for _, odd := range []string{"nil", "short", "huge"} {
+			func() {
+				defer func() {
+					if what := recover(); what != nil {
+						t.Errorf("%s with %s arguments: %v", name, odd, what)
+					}
+				}()
+				callOddly(ctx, reflect.ValueOf(f), odd)
+			}()
+		}
+	}
+}
+
+// callOddly calls a function with odd arguments, and goes through the results that yield.
+func callOddly(ctx context.Context, f reflect.Value, odd string) {
+	var args []reflect.Value
+	for in := range f.Type().Ins() {
+		arg := reflect.Zero(in)
+		switch kind := in.Kind(); {
+		case in == reflect.TypeFor[context.Context]():
+			arg = reflect.ValueOf(ctx)
+		case in == reflect.TypeFor[io.Writer]():
+			arg = reflect.ValueOf(io.Discard)
+		case odd == "short" && kind == reflect.Slice:
+			arg = reflect.MakeSlice(in, 3, 3)
+		case odd == "short" && kind == reflect.Int:
+			arg = reflect.ValueOf(-7)
+		case odd == "short" && kind == reflect.String:
+			arg = reflect.ValueOf("(").Convert(in)
+		case odd == "huge" && kind == reflect.Int:
+			arg = reflect.ValueOf(1 << 40)
+		case odd == "huge" && kind == reflect.Pointer:
+			arg = reflect.New(in.Elem())
+		}
+		args = append(args, arg)
+	}
+	call := f.Call
+	if f.Type().IsVariadic() {
+		call = f.CallSlice
+	}
+	for _, result := range call(args) {
+		if result.Kind() == reflect.Func {
+			each := func([]reflect.Value) []reflect.Value { return []reflect.Value{reflect.ValueOf(true)} }
+			result.Call([]reflect.Value{reflect.MakeFunc(result.Type().In(0), each)})
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (d *Data) WriteFeatures(ctx context.Context, path string, o FeatureOptions)
 	if o.Progress == nil {
 		o.Progress = func(Step) {}
 	}
-	read := *d
+	read := d.copied()
 	read.spec.Threads = o.Threads
 	rows, err := read.rows(o.Pictures, nil)
 	if err != nil {

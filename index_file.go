@@ -154,7 +154,7 @@ func RestoreIndex(ctx context.Context, backup, path string) error {
 // or by row without ids. Every item needs its vector; others are ignored. Labels, tags and attributes stay. The new
 // file replaces the old one in one step: after an error it is as it was.
 func (o IndexOptions) Migrate(ctx context.Context, path string, m *Model, d *Data) error {
-	if m == nil {
+	if m.inner() == nil {
 		return api.Errorf(api.ErrNoModel, "there is no model to encode the items with")
 	}
 	if err := d.Err(); err != nil {

@@ -31,9 +31,9 @@ type itemReader struct {
 
 // reader returns what reads items for an index with a model, which may be nil.
 func (o IndexOptions) reader(m *Model) *itemReader {
-	r := &itemReader{threads: o.Threads, progress: o.Progress}
-	if m != nil {
-		r.model, r.bits = m.model, m.Bits()
+	r := &itemReader{model: m.inner(), threads: o.Threads, progress: o.Progress}
+	if r.model != nil {
+		r.bits = m.Bits()
 	}
 	return r
 }

@@ -14,8 +14,16 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Model turns vectors into codes. It is safe for concurrent use.
+// Model turns vectors into codes. It is safe for concurrent use. Train and LoadModel make one.
 type Model struct{ model *model.Model }
+
+// inner returns the model within, or nil for no model.
+func (m *Model) inner() *model.Model {
+	if m == nil {
+		return nil
+	}
+	return m.model
+}
 
 func init() {
 	inside.Model = func(m any) *model.Model {

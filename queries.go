@@ -71,7 +71,7 @@ func (d *Data) eachRequest(
 		return take(list, made)
 	case d.codes != nil || d.spec.Codes:
 		return d.eachCode(ctx, o, take)
-	case o.Model == nil:
+	case o.Model.inner() == nil:
 		if list, err := d.pictureQueries(o.Rows); len(list) > 0 || err != nil {
 			return cmp.Or(err, take(list, hamming.Fingerprint{}))
 		}
@@ -103,7 +103,7 @@ func (d *Data) eachRequest(
 
 // forQueries opens rows as they are, and as they are searched for.
 func (d *Data) forQueries(o *QueryOptions) (given, src vectors.Source, err error) {
-	if o.Model != nil {
+	if o.Model.inner() != nil {
 		return d.forModel(o.Model.model, false, o.Threads)
 	}
 	src, err = d.rows(PictureOptions{}, nil)

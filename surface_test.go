@@ -39,6 +39,9 @@ func TestPublicTypesAreNotInternal(t *testing.T) {
 		for _, name := range p.Scope().Names() {
 			if object := p.Scope().Lookup(name); object.Exported() {
 				count++
+				if _, isVar := object.(*types.Var); isVar {
+					t.Errorf("%s.%s is a variable, which any program can change", path, name)
+				}
 				for place, at := range mentioned(object) {
 					if strings.Contains(at, "/internal/") {
 						t.Errorf("%s: %s mentions %s, which nobody else can name", path, place, at)

@@ -68,10 +68,7 @@ func (t *Table) Info(ctx context.Context) (TableInfo, error) { return t.in.Info(
 // Searcher returns what searches the table by code, by id and, with a model, by vector and picture. The database ranks
 // by Hamming distance alone; what it cannot do is refused with ErrUnsupported.
 func (t *Table) Searcher(ctx context.Context, m *Model) (api.Searcher, error) {
-	if m == nil {
-		return t.in.Searcher(ctx, nil)
-	}
-	return t.in.Searcher(ctx, m.model)
+	return t.in.Searcher(ctx, m.inner())
 }
 
 // Items are items with codes on their way into a table, read a part at a time.
@@ -86,6 +83,9 @@ type Items struct {
 
 // ItemsOf returns the items of an index that match a filter, or all items for "".
 func ItemsOf(ctx context.Context, ix *Index, where string) (*Items, error) {
+	if ix == nil {
+		return nil, api.Errorf(api.ErrInvalid, "there is no index to take items from: nil")
+	}
 	x, found, err := ix.matches(ctx, where)
 	if err != nil {
 		return nil, search.Coded(err)
@@ -116,10 +116,7 @@ func NewItems(ctx context.Context, m *Model, d *Data, o EncodeOptions) (*Items, 
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	r := &itemReader{threads: o.Threads, progress: o.Progress}
-	if m != nil {
-		r.model, r.bits = m.model, m.Bits()
-	}
+	r := IndexOptions{Threads: o.Threads, Progress: o.Progress}.reader(m)
 	if d.codes != nil || d.attributes != nil {
 		b, err := r.newItems(ctx, d)
 		if err != nil {
@@ -227,8 +224,8 @@ func (t *Table) CreateIndex(ctx context.Context, path, where string, m *Model, o
 		return nil, search.Coded(err)
 	}
 	r := o.reader(m)
-	if m != nil {
-		if err := fitModel(b, m.model, "the table"); err != nil {
+	if r.model != nil {
+		if err := fitModel(b, r.model, "the table"); err != nil {
 			return nil, err
 		}
 	}

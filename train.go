@@ -211,7 +211,7 @@ func (r *run) vectors(rows vectors.Source, paired bool) (vectors.Source, error) 
 	p := r.o.Pictures
 	pictures, ok := picture.Of(rows)
 	switch {
-	case p.Features == "" && !ok && r.o.Grow != nil:
+	case p.Features == "" && !ok && r.o.Grow.inner() != nil:
 		return r.o.Grow.model.Source(rows, r.o.Threads) // in the order of its columns
 	case p.Features == "":
 		return rows, nil
@@ -241,14 +241,11 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	o := r.o
 	r.m.Run = fasthash.Run{
 		Checkpoint: o.Checkpoint.Folder, Resume: o.Checkpoint.Resume, Restart: o.Checkpoint.Restart, Features: r.extractor,
-		Spill: r.m.Run.Spill, Report: report,
+		Grow: o.Grow.inner(), Spill: r.m.Run.Spill, Report: report,
 		Progress: func(b fasthash.Bit) {
 			learned := learnedBit(b)
 			r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &learned})
 		},
-	}
-	if o.Grow != nil {
-		r.m.Run.Grow = o.Grow.model
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
 	began := time.Now()
@@ -302,7 +299,7 @@ func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 	}
 	switch {
 	case r.m.Validation == 0 || m.Info.NewItems != nil || r.data.Kind() == supervision.ByPairs:
-	case r.o.Grow != nil:
+	case r.m.Run.Grow != nil:
 		r.note("no-figures", "no figures for new items: the model to grow was learned from rows that are held out now")
 	default:
 		r.note("no-figures", "no figures for new items: no two of the rows held out are similar")

@@ -103,6 +103,9 @@ func (o *Options) Limit() int {
 
 // Nearest returns the k items nearest to a vector, ordered by distance, then by id.
 func Nearest(ctx context.Context, s Searcher, vector []float32, k int) ([]Hit, error) {
+	if s == nil {
+		return nil, Errorf(ErrInvalid, "there is nothing to search: nil")
+	}
 	a, err := s.Search(ctx, &Request{Query: Query{Vector: vector}, Options: Options{K: &k}})
 	if err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ const (
 
 func (a access) String() string { return []string{"none", "read", "write"}[a] }
 
-// Loopback lists the host names of the local machine, for Options.Hosts.
-var Loopback = []string{"localhost", "127.0.0.1", "::1"}
+// Loopback returns the host names of the local machine, for Options.Hosts.
+func Loopback() []string { return []string{"localhost", "127.0.0.1", "::1"} }
 
 // secure sets headers that restrict what a browser lets the page do.
 func secure(h http.Header) {

@@ -25,7 +25,7 @@ func TestHangUpsAreNoErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s, err := New(t.Context(), Options{Collections: []CollectionOptions{{Name: "x", Path: path}}, Hosts: Loopback,
+	s, err := New(t.Context(), Options{Collections: []CollectionOptions{{Name: "x", Path: path}}, Hosts: Loopback(),
 		Log: slog.New(slog.NewTextHandler(&log, nil)), LogAll: true})
 	if err != nil {
 		t.Fatal(err)

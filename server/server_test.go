@@ -314,7 +314,7 @@ func TestAccess(t *testing.T) {
 	logs := new(logText)
 	w := newShop(t, func(o *server.Options) {
 		o.ReadToken, o.WriteToken, o.LogAll = read, write, true
-		o.Hosts, o.Origins = server.Loopback, []string{"https://shop.example"}
+		o.Hosts, o.Origins = server.Loopback(), []string{"https://shop.example"}
 		o.Log = slog.New(slog.NewJSONHandler(logs, nil))
 	})
 	const items, search = "/v1/collections/shop/items", "/v1/collections/shop/search?id=3"

@@ -212,7 +212,7 @@ func serveTLS(t testing.TB, change func(o *server.Options), config *tls.Config) 
 			{Name: "shop", Path: s.files.shop, Vectors: s.files.vectors, Report: s.files.report},
 			{Name: "photos", Path: s.files.photos, Pictures: s.files.pictures},
 		},
-		Folder: filepath.Join(t.TempDir(), "made"), Hosts: server.Loopback, Log: slog.New(slog.NewTextHandler(s.log, nil)), LogAll: true,
+		Folder: filepath.Join(t.TempDir(), "made"), Hosts: server.Loopback(), Log: slog.New(slog.NewTextHandler(s.log, nil)), LogAll: true,
 	}
 	if change != nil {
 		change(&o)

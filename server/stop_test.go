@@ -44,7 +44,7 @@ func TestNotReadyBeforeTheDoorCloses(t *testing.T) {
 	}}
 	s.Server, err = server.New(ctx, server.Options{
 		Collections: []server.CollectionOptions{{Name: "shop", Path: s.files.shop}},
-		Hosts:       server.Loopback, Log: slog.New(log),
+		Hosts:       server.Loopback(), Log: slog.New(log),
 	})
 	ok(t, err)
 	*server.DrainTime = 500 * time.Millisecond

@@ -136,7 +136,7 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 		Hosts: c.hosts, Origins: c.origins, Limits: c.limits, Threads: c.threads, Log: c.logger(), LogAll: c.logs == "all",
 	}
 	if len(o.Hosts) == 0 && isLoopback(host) {
-		o.Hosts = append([]string{host}, server.Loopback...)
+		o.Hosts = append([]string{host}, server.Loopback()...)
 	}
 	o.Limits.Upload = c.try.MaxBytes
 	if !c.noTrain && !c.readOnly {

@@ -62,7 +62,7 @@ func main() {
 
 	// Serve the file, and search it as a client would from elsewhere.
 	serving, err := server.New(ctx, server.Options{
-		Collections: []server.CollectionOptions{{Name: "shop", Path: path}}, Hosts: server.Loopback,
+		Collections: []server.CollectionOptions{{Name: "shop", Path: path}}, Hosts: server.Loopback(),
 	})
 	check(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -190,7 +190,7 @@ func serve(t *testing.T, change func(*server.Options)) (address string) {
 		t.Fatal(err)
 	}
 	t.Parallel()
-	o := server.Options{Hosts: server.Loopback}
+	o := server.Options{Hosts: server.Loopback()}
 	for _, name := range []string{"shapes", "shop"} {
 		b, err := os.ReadFile(filepath.Join(dir, name+".hgi"))
 		if err != nil {

@@ -26,7 +26,7 @@ func serveWorkshop(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(context.Background(), server.Options{Hosts: server.Loopback, Collections: []server.CollectionOptions{
+	s, err := server.New(context.Background(), server.Options{Hosts: server.Loopback(), Collections: []server.CollectionOptions{
 		{Name: "shapes", Path: filepath.Join(dir, "shapes.hgi")},
 	}})
 	if err != nil {
