@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,7 +19,7 @@ import (
 // crossing is a body or a part of one, or the parameters of an address, with valid values for each of the keys. The first
 // values are crossed, and the others show that a key has an effect.
 type crossing struct {
-	method, path string
+	method, path string // of shop, or a whole path of photos
 	body         string // with %s for the object; empty for parameters
 	rows         string // sent beside parameters
 	most         int    // keys at a time
@@ -39,7 +40,7 @@ func crossings(fingerprint string) []crossing {
 		"explain": {`true`}, "fields": {`["label"]`, `[]`}, "fingerprint": {quoted(fingerprint), `"00000000000000000000000000000001"`},
 	}
 	details := map[string][]string{
-		"label": {`"caps"`}, "tags": {`["new"]`}, "attributes": {`{"price":1}`},
+		"label": {`"caps"`}, "tags": {`["new"]`}, "attributes": {`{"price":0.5}`},
 	}
 	item := with(details, map[string][]string{
 		"vector": {`[1,2,3,4]`}, "code": {code}, "code_base64": {`"DwAAAAAAAAA="`}, "picture": {`"AAAA"`}, "id": {`5`, `6`},
@@ -47,6 +48,9 @@ func crossings(fingerprint string) []crossing {
 	change := with(details, map[string][]string{"id": {`5`, `6`}, "replace": {`true`}})
 	part, unlabelled := maps.Clone(change), maps.Clone(query)
 	delete(part, "replace")
+	pictures, _ := photoPictures()
+	seen := quoted(base64.StdEncoding.EncodeToString(pngBytes(pictures[0])))
+	shown := map[string][]string{"vector": {fmt.Sprint("[1", strings.Repeat(",2", 63), "]")}, "code": {`"0f00"`}, "picture": {seen}}
 	delete(unlabelled, "label") // an explanation gives the query's name alone
 	address := map[string][]string{
 		"k": {"10", "1"}, "radius": {"30", "2"}, "where": {"price < 50"}, "rank": {"hamming", "margins"}, "ties": {"margins"},
@@ -59,16 +63,23 @@ func crossings(fingerprint string) []crossing {
 		{"POST", "/explain", `{"query":%s,"id":7}`, "", 3, unlabelled},
 		{"POST", "/explain", `%s`, "", 2, map[string][]string{"query": {`{"id":9}`}, "id": {`7`}}},
 		{"POST", "/encode", `%s`, "", 3, map[string][]string{"vectors": {`[[1,2,3,4]]`}, "pictures": {`["AAAA"]`}, "margins": {`true`}}},
+		{"POST", photos + "/search", `%s`, "", 2, shown},
+		{"POST", photos + "/explain", `{"query":%s,"id":"there"}`, "", 2, shown},
+		{"POST", photos + "/encode", `%s`, "", 3, map[string][]string{
+			"vectors": {"[" + shown["vector"][0] + "]"}, "pictures": {"[" + seen + "]"}, "margins": {`true`},
+		}},
+		{"PUT", photos + "/items/there", `%s`, "", 2, shown},
+		{"POST", photos + "/items", `{"items":[{"id":"n","code":"0f00"},%s]}`, "", 3, with(shown, map[string][]string{"id": {`5`}})},
 		{"PUT", "/items/5", `%s`, "", 4, item},
 		{"POST", "/items", `{"items":[{"id":"n","code":"0f00000000000000"},%s]}`, "", 4, item},
 		{"POST", "/items", `%s`, "", 9, map[string][]string{
 			"items": {`[{"id":5,"code":` + code + `}]`}, "ids": {`[5]`, `["m"]`}, "vectors": {`[[1,2,3,4]]`}, "codes": {`[` + other + `]`},
-			"vectors_base64": {`"AACAPwAAAEAAAEBAAACAQA=="`}, "labels": {`["caps"]`}, "tags": {`[["new"]]`}, "attributes": {`[{"price":1}]`},
+			"vectors_base64": {`"AACAPwAAAEAAAEBAAACAQA=="`}, "labels": {`["caps"]`}, "tags": {`[["new"]]`}, "attributes": {`[{"price":0.5}]`},
 			"mode": {`"upsert"`, `"add"`},
 		}},
 		{"PATCH", "/items/5", `%s`, "", 5, change},
 		{"PATCH", "/items", `{"items":[{"id":7,"label":"x"},%s]}`, "", 4, part},
-		{"PATCH", "/items", `%s`, "", 2, map[string][]string{"items": {`[{"id":5,"attributes":{"price":1}}]`}, "replace": {`true`}}},
+		{"PATCH", "/items", `%s`, "", 2, map[string][]string{"items": {`[{"id":5,"attributes":{"price":0.5}}]`}, "replace": {`true`}}},
 		{"GET", "/search", "", "", 2, with(address, map[string][]string{"id": {"144"}, "code": {"0f00000000000000"}})},
 		{"POST", "/search", "", packFloats(x[143]...), 2, address},
 		{"POST", "/encode", "", packFloats(x[143]...), 2, map[string][]string{"margins": {"true"}, "fingerprint": address["fingerprint"]}},
@@ -129,7 +140,8 @@ type crosser struct {
 	testing.TB
 	crossing
 	*service
-	file         []byte // of the shop
+	base, file   string // of the collection
+	whole        []byte // what the file holds
 	items        string
 	past         map[string]string
 	anyWords     bool // a refusal need not name a key
@@ -137,11 +149,24 @@ type crosser struct {
 }
 
 func newCrosser(t testing.TB, c crossing) *crosser {
-	x := &crosser{TB: t, crossing: c, past: map[string]string{}}
-	x.service = serve(t, func(o *server.Options) { o.Collections = o.Collections[:1] })
+	x := &crosser{TB: t, crossing: c, past: map[string]string{}, base: shop}
+	at := 0
+	if path, is := strings.CutPrefix(c.path, photos); is {
+		x.base, x.path, at = photos, path, 1
+	}
+	x.service = serve(t, func(o *server.Options) {
+		o.Collections = o.Collections[at : at+1]
+		o.Collections[0].Pictures = ""
+	})
 	var err error
-	x.file, err = os.ReadFile(x.files.shop)
+	x.file = []string{x.files.shop, x.files.photos}[at]
+	x.whole, err = os.ReadFile(x.file)
 	ok(t, err)
+	if at == 1 {
+		x.must(t, 200, "PUT", photos+"/items/there", `{"code":"00ff"}`)
+		x.whole, err = os.ReadFile(x.file)
+		ok(t, err)
+	}
 	x.items = x.list()
 	return x
 }
@@ -153,9 +178,12 @@ func (x *crosser) cross() {
 	}
 	for _, name := range names {
 		if null := x.text(map[string]string{name: "null"}); x.body != "" &&
-			!strings.Contains(x.must(x.TB, 400, x.method, shop+x.path, null), name+" is null") {
+			!strings.Contains(x.must(x.TB, 400, x.method, x.base+x.path, null), name+" is null") {
 			x.Errorf("%s is taken for something else", null)
 		}
+	}
+	if nothing := map[string]string{}; x.body != "" && x.outcome(nothing) != "" {
+		x.Errorf("%s is accepted", x.text(nothing))
 	}
 	for set := range 1 << len(names) {
 		if bits.OnesCount(uint(set)) > most {
@@ -245,7 +273,7 @@ func (x *crosser) outcome(values map[string]string) string {
 	if x.rows != "" {
 		body, header = x.rows, []string{"Content-Type", "application/octet-stream"}
 	}
-	a, err := x.call(x.method, shop+path, body, header...)
+	a, err := x.call(x.method, x.base+path, body, header...)
 	ok(x, err)
 	x.sent++
 	if x.path == "-made" && a.StatusCode == 200 {
@@ -266,16 +294,16 @@ func (x *crosser) outcome(values map[string]string) string {
 		x.past[text] = ""
 	}
 	if items != x.items {
-		ok(x, os.WriteFile(x.files.shop+".new", x.file, 0o600))
-		ok(x, os.Rename(x.files.shop+".new", x.files.shop))
-		x.must(x.TB, 200, "POST", shop+"/reload", "")
+		ok(x, os.WriteFile(x.file+".new", x.whole, 0o600))
+		ok(x, os.Rename(x.file+".new", x.file))
+		x.must(x.TB, 200, "POST", x.base+"/reload", "")
 	}
 	return x.past[text]
 }
 
 func (x *crosser) list() string {
 	x.Helper()
-	path := shop + "/items?limit=1000"
+	path := x.base + "/items?limit=1000"
 	if x.path == "-made" {
 		path = "/v1/server"
 	}
@@ -310,7 +338,8 @@ func FuzzKeys(f *testing.F) {
 		values[names[int(at)%len(names)]] = value
 		accepted := x.outcome(values)
 		finds := strings.HasSuffix(x.path, "/search") || x.method+x.path == "GET/items"
-		if accepted == "" || finds && !strings.Contains(strings.TrimSuffix(accepted, x.items), `"id":`) {
+		if accepted == "" || strings.Contains(accepted, `"missing":1`) ||
+			finds && !strings.Contains(strings.TrimSuffix(accepted, x.items), `"id":`) {
 			return // nothing has an effect on what is not found
 		}
 		if x.body != "" { // the value may have brought more keys

@@ -9,7 +9,9 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -221,5 +223,16 @@ func serve(t *testing.T, change func(*server.Options)) (address string) {
 			t.Error(err)
 		}
 	})
+	for made := false; !made; { // the page asks once more for a picture that is not there yet, and then gives up
+		a, err := http.Get(web.URL + "/v1/collections")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(a.Body)
+		if err = errors.Join(err, a.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		made = !bytes.Contains(b, []byte("pictures_made"))
+	}
 	return web.URL
 }

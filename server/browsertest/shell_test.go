@@ -50,8 +50,8 @@ func TestLooks(t *testing.T) {
 					if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
 						t.Errorf("%v pixels wide on a screen of %d: %s", wide, width, v.String(widest))
 					}
-					v.see(`new Set(Array.from(document.querySelectorAll('.tabs button:not([hidden])'), (tab) => tab.offsetTop)).size === 1`)
-					v.see(`!document.querySelector('#query') || document.querySelector('#query').scrollHeight <= document.querySelector('#query').clientHeight`)
+					v.see(`new Set(Array.from(document.querySelectorAll('.tabs button:not([hidden])'), (b) => b.offsetTop)).size === 1`)
+					v.see(`Array.from(document.querySelectorAll('#query')).every((q) => q.scrollHeight <= q.clientHeight)`)
 					v.look(strings.ReplaceAll(name, " ", "-") + map[int]string{1280: "-", 360: "-phone-"}[width] + scheme)
 				}
 				grounds = append(grounds, v.String(`getComputedStyle(document.documentElement).backgroundColor`))
