@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"hashgrove"
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
+	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
@@ -282,6 +284,27 @@ func TestFailureStaysInItsRow(t *testing.T) {
 		t.Errorf("a panic became %q", got)
 	}
 	value(t, r, "pca-itq", 8)
+}
+
+// TestTableFitsATerminal of 100 characters, with every column and the longest names.
+func TestTableFitsATerminal(t *testing.T) {
+	r := &Result{Neighbours: eval.Euclidean, Data: report.Dataset{New: 1, HeldOut: []string{"a"}}}
+	for _, name := range append(method.Names(), "fasthash-detail", "classifier-float", "float-euclidean") {
+		r.Rows = append(r.Rows, eval.Row{Method: name, Recommended: true, Bits: 128, DetailBits: 64, Bytes: 10_000,
+			Rank: "expected", TrainSeconds: 9999, LearnedItems: &eval.Items{}})
+		r.Rows[len(r.Rows)-1].MAP = 0.5
+	}
+	head, rows := r.Table()
+	width := 1
+	for at, most := range head {
+		for _, cells := range rows {
+			most = cells[at] + most[min(len(most), len(cells[at])):]
+		}
+		width += len("| ") + len(most) + len(" ")
+	}
+	if width > 100 {
+		t.Errorf("the table has %d characters: %q", width, head)
+	}
 }
 
 // A method that cannot make as many bits makes as many as it can, once, and its row says so.
