@@ -258,3 +258,42 @@ func TestCopiesAreTold(t *testing.T) {
 		}
 	}
 }
+
+// TestCodesThatTellNothingAreDoubted: the report says so where codes collapse, or find what chance finds.
+func TestCodesThatTellNothingAreDoubted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		code          string
+		bits, classes int
+		noise         float64
+	}{{"", 8, 4, 0.1}, {"near-chance", 8, 4, 100}, {"one-code", 1, 2, 0}, {"few-codes", 2, 12, 0.1}} {
+		x, labels := make([][]float32, 600), make([]string, 600)
+		for i := range x {
+			class := i % c.classes
+			labels[i] = string(rune('a' + class))
+			for j := range 12 {
+				x[i] = append(x[i], float32(c.noise*rng.NormFloat64()))
+				if j == class {
+					x[i][j]++
+				}
+			}
+			if c.code == "one-code" {
+				x[i] = []float32{float32(min(i, 1))} // the first row alone differs
+			}
+		}
+		made, err := hashgrove.Train(t.Context(), hashgrove.Rows(x, labels), hashgrove.Options{
+			Bits: c.bits, Effort: "quick", Validation: 0.4, Trees: hashgrove.TreeOptions{Rounds: 5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var codes []string
+		for _, n := range made.Report.Notes {
+			if n.Doubt {
+				codes = append(codes, n.Code)
+			}
+		}
+		if c.code == "" && len(codes) > 0 || c.code != "" && !slices.Contains(codes, c.code) {
+			t.Errorf("want a doubt %q, got %q: %v", c.code, codes, made.Report.NewItems)
+		}
+	}
+}
