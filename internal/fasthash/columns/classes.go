@@ -17,14 +17,28 @@ import (
 // Scores that take the place of the columns. With s_t the linear or kernel score of class t and π_t the share of its
 // rows,
 //
-//	u_t(x) = (s_t(x) - π_t) / √π_t                   so that rare classes count as much as frequent ones
+//	u_t(x) = (s_t(x) - π_t) / √π_t                   so that rare classes count as much as frequent ones; or not divided
 //	p_t(x) = exp(β u_t) / (sum of the same over all)  shares; or u_t itself, β = 0
 //
-// Whether scores are linear or of a kernel, and β, are those whose codes - the classes having random ones - find rows
-// of other parts best.
+// Whether scores are linear or of a kernel, divided or not, and β, are those whose codes - the classes having random
+// ones - find rows of other parts best, by queries and by classes alike. Not divided, with β = 0, a bit is the ridge
+// regression of its class code, as in SDH.
 
-// sharpness lists the β to choose from.
-var sharpness = [...]float64{0, 0.5, 1, 2, 4}
+// form is what is made of the scores: u, divided or not, or its shares if β is not 0.
+type form struct {
+	beta      float64
+	undivided bool
+}
+
+// forms lists what to choose from.
+var forms = [...]form{{}, {undivided: true}, {beta: 0.5}, {beta: 1}, {beta: 2}, {beta: 4}}
+
+func (f form) String() string {
+	if f.undivided {
+		return "without weights of classes"
+	}
+	return fmt.Sprintf("of sharpness %v", f.beta)
+}
 
 // MostClasses limits the classes or tags with a score that takes the place of the columns.
 const MostClasses = 4096
@@ -52,11 +66,11 @@ func FitClasses(ctx context.Context, d *supervision.Data, o Options) (best *Colu
 			return nil, "", err
 		}
 		share := shares(d, o.Part, len(s.Names))
-		for _, beta := range sharpness {
-			if beta > 0 && d.Labels == nil {
+		for _, to := range forms {
+			if to.beta > 0 && d.Labels == nil {
 				break // any number of tags may be right
 			}
-			maps := sharpen(share, beta)
+			maps := to.maps(share)
 			values, err := model.Transform(ctx, o.Threads, s.Values, maps...)
 			if err != nil {
 				return nil, "", err
@@ -68,7 +82,7 @@ func FitClasses(ctx context.Context, d *supervision.Data, o Options) (best *Colu
 			if found > most {
 				most = found
 				best = &Columns{append(s.Maps[:len(s.Maps):len(s.Maps)], maps...), s.Names, values}
-				why = fmt.Sprintf("%s scores, of sharpness %v, find rows of other parts best: MAP %.3f", kind, beta, found)
+				why = fmt.Sprintf("%s scores, %v, find rows of other parts best: MAP %.3f", kind, to, found)
 			}
 		}
 	}
@@ -97,18 +111,21 @@ func shares(d *supervision.Data, part []uint8, n int) []float64 {
 	return share
 }
 
-// sharpen returns the maps from scores to u, for β = 0, or to p.
-func sharpen(share []float64, beta float64) []model.Map {
+// maps returns the maps from scores to u, for β = 0, or to p.
+func (f form) maps(share []float64) []model.Map {
 	n := len(share)
 	m := &model.Affine{Weight: vectors.Matrix{Rows: n, Cols: n}, Mean: linalg.Float32s(share)}
 	for _, p := range share {
-		factor := 1 / math.Sqrt(p)
-		if beta > 0 {
-			factor *= beta
+		factor := 1.0
+		if !f.undivided {
+			factor /= math.Sqrt(p)
+		}
+		if f.beta > 0 {
+			factor *= f.beta
 		}
 		m.Scale = append(m.Scale, float32(factor))
 	}
-	if beta == 0 {
+	if f.beta == 0 {
 		return []model.Map{m}
 	}
 	return []model.Map{m, &model.Winner{Cols: n, Soft: true}}
@@ -139,7 +156,7 @@ func (o Options) judge(ctx context.Context, d *supervision.Data, values vectors.
 			return 0, err
 		}
 		if d.Labels != nil {
-			sum += r.MacroMAP // in which rare classes count as much as frequent ones
+			sum += (r.MAP + r.MacroMAP) / 2
 		} else {
 			sum += r.MAP
 		}

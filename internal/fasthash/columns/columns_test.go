@@ -323,3 +323,35 @@ func TestScoresBalanceClasses(t *testing.T) {
 		}
 	}
 }
+
+// TestFormsAreTheDefinition: scores less the share of a class, divided by its root or not, and what is made of them.
+func TestFormsAreTheDefinition(t *testing.T) {
+	scores := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{0.7, 0.1, 0.2, 0.3, 0.6, 0.1}}
+	share := []float64{0.8, 0.15, 0.05}
+	for _, f := range forms {
+		got, err := model.Transform(t.Context(), 1, scores, f.maps(share)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range scores.Rows {
+			want, sum := make([]float64, len(share)), 0.0
+			for k, p := range share {
+				if want[k] = float64(scores.Row(i)[k]) - p; !f.undivided {
+					want[k] /= math.Sqrt(p)
+				}
+				if f.beta > 0 {
+					want[k] = math.Exp(f.beta * want[k])
+				}
+				sum += want[k]
+			}
+			for k, v := range got.Row(i) {
+				if f.beta > 0 {
+					want[k] /= sum
+				}
+				if math.Abs(float64(v)-want[k]) > 1e-5 {
+					t.Errorf("%v: class %d of row %d has %v, want %v", f, k, i, v, want[k])
+				}
+			}
+		}
+	}
+}
