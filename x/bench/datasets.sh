@@ -60,9 +60,8 @@ if [ -e cifar10/data_batch_1.bin ]; then
 	features cifar-queries.bin cifar-gist-queries
 fi
 if [ -d iaprtc12/images ] && [ ! -e iapr.npy ]; then
-	sed 's/$/.jpg/' iaprtc12/ids.txt >iapr-ids.txt
-	tr ' ' ';' <iaprtc12/labels.txt >iapr-tags.txt
-	./hashgrove features iaprtc12/images --size 64 --kind gist320 --ids iapr-ids.txt --tags iapr-tags.txt -o iapr-all.npy --quiet >&2
+	tr ' ' ';' <iaprtc12/labels.txt | paste -d, iaprtc12/ids.txt - | sed 's/,/.jpg,/' >iapr-tagged.txt
+	./hashgrove features iaprtc12/images --size 64 --kind gist320 --tags iapr-tagged.txt -o iapr-all.npy --quiet >&2
 	"$python" - <<'PYTHON'
 import numpy as np
 ids = open("iaprtc12/ids.txt").read().split()
