@@ -20,7 +20,6 @@ type itemStore interface {
 	Info() store.Info
 	Add(ctx context.Context, b *index.Batch) error
 	Upsert(ctx context.Context, b *index.Batch) error
-	Put(ctx context.Context, b *index.Batch) (replaced int, err error)
 	Update(ctx context.Context, b *index.Batch, replace bool) (int, error)
 	Delete(ctx context.Context, ids ...index.ID) (int, error)
 	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
@@ -47,16 +46,6 @@ func (m memory) Info() store.Info {
 	x := m.Snapshot()
 	return store.Info{Items: x.Len(), Bits: x.Bits(), Fingerprint: x.Fingerprint(), HasModel: m.model != nil,
 		Memory: x.Memory()}
-}
-
-func (m memory) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {
-	x := m.Snapshot()
-	for _, id := range b.IDs {
-		if _, there := x.Get(id); there {
-			replaced++
-		}
-	}
-	return replaced, m.Upsert(ctx, b)
 }
 
 func (m memory) Backup(ctx context.Context, w io.Writer) error {

@@ -61,6 +61,19 @@ func TestWritesAreGrouped(t *testing.T) {
 	}
 }
 
+// TestGroupsEnd where one more write would make them too large; a larger one has a transaction of its own.
+func TestGroupsEnd(t *testing.T) {
+	q := new(queue)
+	for _, n := range []int{maxGroup - 1, 1, 1, 2 * maxGroup, 1} {
+		q.add(&pending{edits: &edits{ids: make([]index.ID, n)}})
+	}
+	for i, want := range []int{2, 1, 1, 1} {
+		if got := len(q.take()); got != want {
+			t.Errorf("transaction %d takes %d writes, want %d", i, got, want)
+		}
+	}
+}
+
 // TestCommittedWritesAreSearched: a client that hangs up after the commit leaves an index in memory that matches the disk.
 func TestCommittedWritesAreSearched(t *testing.T) {
 	s, _ := create(t, Options{Bits: 64})
@@ -127,7 +140,7 @@ func TestGroupedWritesEqualSingleOnes(t *testing.T) {
 					continue
 				}
 				b := one(id, r.Uint64(), strings.Repeat("x", r.IntN(900)))
-				n, err := single.Put(ctx, b)
+				n, err := single.put(ctx, b, true)
 				ok(t, err)
 				changed = append(changed, n)
 				e, err := newEdits(b, true)

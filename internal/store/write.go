@@ -31,12 +31,6 @@ func (s *Store) Upsert(ctx context.Context, b *index.Batch) error {
 	return err
 }
 
-// Put is Upsert, and returns how many of the items existed before. Of several that put a new id at the same time, one
-// finds that it did not exist.
-func (s *Store) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {
-	return s.put(ctx, b, true)
-}
-
 // Update changes labels, tags and attributes of existing items and returns how many it found; unknown ids are ignored.
 // Codes stay the same. What the batch leaves out stays unchanged, but with replace an item keeps only the attributes in
 // the batch. When it returns no error the changes are on disk.
