@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/jpeg"
+	"image/png"
 	"net/http"
 	"os"
 	"slices"
@@ -109,17 +110,23 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 	return nil
 }
 
-// encodePicture encodes small pictures as PNG and larger ones as JPEG.
+// encodePicture encodes grey and small pictures as PNG, and larger ones as JPEG.
 func encodePicture(p picture.Picture) ([]byte, error) {
-	if p.Channels == 1 || p.Width*p.Height <= 64*64 {
-		return encodePNG(p)
+	var b bytes.Buffer
+	bounds := image.Rect(0, 0, p.Width, p.Height)
+	if p.Channels == 1 {
+		err := png.Encode(&b, &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: bounds})
+		return b.Bytes(), err
 	}
-	img := image.NewRGBA(image.Rect(0, 0, p.Width, p.Height))
+	img := image.NewRGBA(bounds)
 	for i := range p.Width * p.Height {
 		copy(img.Pix[4*i:], p.Pix[3*i:3*i+3])
 		img.Pix[4*i+3] = 255
 	}
-	var b bytes.Buffer
+	if p.Width*p.Height <= 64*64 {
+		err := png.Encode(&b, img)
+		return b.Bytes(), err
+	}
 	err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 85})
 	return b.Bytes(), err
 }
@@ -199,7 +206,7 @@ func (s *Server) picture(a *answer, r *http.Request, c *collection) (any, error)
 	if b == nil {
 		return nil, problem(http.StatusNotFound, "there is no picture of the item %.80q", id)
 	}
-	if b, err = s.shrink(b, size); err != nil {
+	if b, err = shrink(b, size); err != nil {
 		return nil, err
 	}
 	a.Header().Set("Cache-Control", "private, max-age=600")
@@ -208,7 +215,7 @@ func (s *Server) picture(a *answer, r *http.Request, c *collection) (any, error)
 }
 
 // shrink scales a picture down to at most size pixels a side.
-func (s *Server) shrink(b []byte, size int) ([]byte, error) {
+func shrink(b []byte, size int) ([]byte, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 func TestPNG(t *testing.T) {
 	for _, channels := range []int{1, 3} {
 		shape := picture.Shape{Width: 2, Height: 1, Channels: channels}
-		made, err := encodePNG(shape.Picture([]uint8{10, 20, 30, 40, 50, 60}[:shape.Values()], nil))
+		made, err := encodePicture(shape.Picture([]uint8{10, 20, 30, 40, 50, 60}[:shape.Values()], nil))
 		if err != nil {
 			t.Fatal(err)
 		}
