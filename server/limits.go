@@ -1,9 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"net/http"
+	"reflect"
 	"runtime"
 	"sync"
 	"time"
@@ -40,29 +40,21 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	l.Header = cmp.Or(l.Header, 32<<10)
-	l.Body = cmp.Or(l.Body, 64<<20)
-	l.Bodies = cmp.Or(l.Bodies, 256<<20)
-	l.Upload = cmp.Or(l.Upload, 64<<20)
-	l.Searches = cmp.Or(l.Searches, max(4, 2*runtime.GOMAXPROCS(0)))
-	l.Waiting = cmp.Or(l.Waiting, 256)
-	l.Wait = cmp.Or(l.Wait, 5*time.Second)
-	l.K = cmp.Or(l.K, 1_000)
-	l.Batch = cmp.Or(l.Batch, 10_000)
-	l.Hits = cmp.Or(l.Hits, 100_000)
-	l.Explained = cmp.Or(l.Explained, 100)
-	l.Compared = cmp.Or(l.Compared, 10_000_000_000)
-	l.Page = cmp.Or(l.Page, 1_000)
-	l.FilterBytes = cmp.Or(l.FilterBytes, 4<<10)
-	l.FilterDepth = cmp.Or(l.FilterDepth, 32)
-	l.Pixels = cmp.Or(l.Pixels, 40_000_000)
-	l.ReadTime = cmp.Or(l.ReadTime, time.Minute)
-	l.WriteTime = cmp.Or(l.WriteTime, time.Minute)
-	l.IdleTime = cmp.Or(l.IdleTime, 2*time.Minute)
-	l.StopTime = cmp.Or(l.StopTime, 20*time.Second)
-	l.Connections = cmp.Or(l.Connections, 20_000)
-	l.Created = cmp.Or(l.Created, 1_000)
-	return l
+	usual := Limits{
+		Header: 32 << 10, Body: 64 << 20, Bodies: 256 << 20, Upload: 64 << 20,
+		Searches: max(4, 2*runtime.GOMAXPROCS(0)), Waiting: 256, Wait: 5 * time.Second,
+		K: 1_000, Batch: 10_000, Hits: 100_000, Explained: 100, Compared: 10_000_000_000, Page: 1_000,
+		FilterBytes: 4 << 10, FilterDepth: 32, Pixels: 40_000_000,
+		ReadTime: time.Minute, WriteTime: time.Minute, IdleTime: 2 * time.Minute, StopTime: 20 * time.Second,
+		Connections: 20_000, Created: 1_000,
+	}
+	given, all := reflect.ValueOf(l), reflect.ValueOf(&usual).Elem()
+	for i := range all.NumField() {
+		if !given.Field(i).IsZero() {
+			all.Field(i).Set(given.Field(i))
+		}
+	}
+	return usual
 }
 
 // gate admits a number of searches at a time and lets some more wait briefly.
