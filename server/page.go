@@ -7,7 +7,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -50,7 +49,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 // kinds maps file extensions to media types, independent of the system's table.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
-	".svg": "image/svg+xml", ".json": "application/json", ".png": "image/png",
+	".svg": "image/svg+xml", ".json": "application/json",
 }
 
 func newAsset(name string, b []byte) asset {
@@ -59,11 +58,7 @@ func newAsset(name string, b []byte) asset {
 	_, _ = z.Write(b) // to memory
 	_ = z.Close()
 	sum := sha256.Sum256(b)
-	kind := kinds[path.Ext(name)]
-	if kind == "" {
-		kind = mime.TypeByExtension(path.Ext(name))
-	}
-	return asset{kind, b, small.Bytes(), `"` + hex.EncodeToString(sum[:12]) + `"`}
+	return asset{kinds[path.Ext(name)], b, small.Bytes(), `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
 // file sends a file of the page, or the one that the address names.
