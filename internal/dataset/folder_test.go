@@ -274,6 +274,13 @@ func TestSupervisionOfPictures(t *testing.T) {
 			}
 		}
 	}
+	parts := append(file("y.csv", "file,label\n10.png,dog\n"), file("y2.csv", "sub/a b.png,cat\n2.png,cat\n")...)
+	if got := rowsOf(t, setOpen(t, Spec{Paths: []string{"zoo"}, LabelsFile: parts})); got != want {
+		t.Errorf("two tables: read\n%s\nwant\n%s", got, want)
+	}
+	if _, err := Open(Spec{Paths: []string{"zoo"}, LabelsFile: append(parts, file("y3.txt", "x\n")...)}); err == nil {
+		t.Error("tables and a list were taken")
+	}
 	const tagged = "2 zoo/2.png [sea|sky]\n10 zoo/10.png []\n3 zoo/sub/a b.png [blue sky]"
 	for i, content := range []string{
 		"sea;sky\n\nblue sky\n",

@@ -63,20 +63,32 @@ func (e *entries[T]) load(s *Set, r *pictureNames) error {
 		return err
 	}
 	e.list = []T{}
+	if r != nil {
+		r.texts, r.line = make([]string, len(r.names)), make([]int, len(r.names))
+	}
+	tables := false // that name the pictures
 	for i, path := range paths {
 		in, texts, named, err := readSide(path, e.what, r)
 		if err != nil {
 			return err
 		}
+		if i > 0 && named != tables {
+			return fmt.Errorf("%s: only one of %s names the pictures", path, strings.Join(paths, ", "))
+		}
+		if tables = named; named && i == len(paths)-1 {
+			if err := r.checkComplete(paths); err != nil {
+				return err
+			}
+			e.list, err = e.parse(in, r.texts)
+			return err
+		} else if named {
+			continue
+		}
 		part, err := e.parse(in, texts)
 		if err != nil {
 			return err
 		}
-		if e.list = append(e.list, part...); named && len(paths) > 1 {
-			return fmt.Errorf("%s: names the pictures, so it must be the only file, with all of them", path)
-		} else if named {
-			return nil
-		}
+		e.list = append(e.list, part...)
 		if file := s.files[min(i, len(s.files)-1)]; len(paths) == len(s.files) && file.header.rows >= 0 &&
 			file.header.rows != len(part) {
 			return fmt.Errorf("%w of %s", unequal([]string{path}, len(part), e.what, file.header.rows), file.path)
@@ -103,8 +115,8 @@ func readSide(path string, what noun, r *pictureNames) (in *input, texts []strin
 	}
 	defer in.Close()
 	if r != nil {
-		if texts, err = r.read(in, what); texts != nil || err != nil {
-			return in, texts, true, err
+		if named, err = r.read(in, what); named || err != nil {
+			return in, nil, named, err
 		}
 	}
 	next, err := in.openSide(what)
@@ -230,6 +242,8 @@ type pictureNames struct {
 	names []string       // of every row, below its folder
 	row   map[string]int // by name and by path; -1 if two pictures share it
 	stem  map[string]int // by name without its ending
+	texts []string       // of every row, from the tables that name it
+	line  []int          // where, from 1
 }
 
 // usualFiles are names of a column that holds names of pictures.
@@ -308,18 +322,27 @@ func (r *pictureNames) checkOrder(ids []string, path string) error {
 	return nil
 }
 
-// read reads a table that names pictures, in the order of the rows. For any other file it returns nil.
-func (r *pictureNames) read(in *input, what noun) ([]string, error) {
+// checkComplete reports a picture that the tables do not name.
+func (r *pictureNames) checkComplete(paths []string) error {
+	if row := slices.Index(r.line, 0); row >= 0 {
+		return message.New("pictures-unnamed",
+			"%s: does not name all pictures, %s for one", strings.Join(paths, ", "), r.names[row])
+	}
+	return nil
+}
+
+// read reads a table that names pictures. It reports false for any other file.
+func (r *pictureNames) read(in *input, what noun) (bool, error) {
 	head, err := in.head()
 	if err != nil || !isText(head) {
-		return nil, err
+		return false, err
 	}
 	format := ""
 	for i, line := range (&sample{head: head}).lines(sampleRows) {
 		first, _, more := bytes.Cut(line, []byte(" "))
 		switch {
 		case more && !bytes.ContainsAny(first, "\t,;") && r.isName(string(first)):
-			return nil, message.New("space-separated", "%s: separate names and %s by a comma or a tab", in.path, what.things())
+			return false, message.New("space-separated", "%s: separate names and %s by a comma or a tab", in.path, what.things())
 		case i == 0 && bytes.IndexByte(line, '\t') >= 0:
 			format = "tsv"
 		case i == 0 && bytes.ContainsAny(line, ",;"):
@@ -327,11 +350,11 @@ func (r *pictureNames) read(in *input, what noun) ([]string, error) {
 		}
 	}
 	if format == "" {
-		return nil, nil
+		return false, nil
 	}
 	t, rows, err := sampleTable(in, format)
 	if err != nil || t.width < 2 {
-		return nil, nil // others will report a bad table
+		return false, nil // others will report a bad table
 	}
 	named := func(row []string) int { return slices.IndexFunc(row, r.isName) }
 	usual := usualFiles
@@ -349,33 +372,30 @@ func (r *pictureNames) read(in *input, what noun) ([]string, error) {
 		}
 	}
 	if name < 0 {
-		return nil, nil
+		return false, nil
 	}
 	value, err := t.besideName(name, what)
 	if err == nil && t.names != nil {
 		err = t.read() // the head
 	}
-	texts, line := make([]string, len(r.names)), make([]int, len(r.names))
 	for err == nil {
 		if err = t.readRow(); err != nil {
 			break
 		}
 		picture, row := string(t.fields[name]), 0
-		if row, err = r.find(picture, stems); err == nil && line[row] > 0 {
-			err = message.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, line[row])
+		if row, err = r.find(picture, stems); err == nil && r.line[row] > 0 {
+			err = message.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, r.line[row])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
+			return false, fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
 		}
-		texts[row], line[row] = string(t.fields[value]), t.line
-		err = in.hold(entryBytes + len(texts[row]))
+		r.texts[row], r.line[row] = string(t.fields[value]), t.line
+		err = in.hold(entryBytes + len(r.texts[row]))
 	}
-	if row := slices.Index(line, 0); err == io.EOF && row >= 0 {
-		return nil, message.New("pictures-unnamed", "%s: does not name all pictures, %s for one", in.path, r.names[row])
-	} else if err != io.EOF {
-		return nil, err
+	if err != io.EOF {
+		return false, err
 	}
-	return texts, nil
+	return true, nil
 }
 
 // besideName chooses the column of the entries in a table that has names in another.
