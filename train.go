@@ -184,7 +184,7 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 		if r.o.Memory > 0 {
 			limit, folder = r.o.Memory/8, r.folder()
 		}
-		r.kept = vectors.CacheValues(src, limit, folder)
+		r.kept = vectors.Cache(src, limit, folder)
 		src = r.kept
 	}
 	return supervision.Scan(ctx, src, supervision.ScanOptions{

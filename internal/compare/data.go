@@ -34,9 +34,9 @@ func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Pa
 		return nil, err
 	}
 	if d.Labels != nil {
-		d.Tags, table.Tags = nil, nil
+		d.Tags = nil
 	}
-	d.Source = table
+	d.Source = table.X
 	return &Part{Data: d, X: table.X}, nil
 }
 

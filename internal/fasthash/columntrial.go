@@ -46,7 +46,7 @@ func (t *training) tryColumns(ctx context.Context, train *supervision.Data) (kin
 	if d.Rows > trialRows && t.Similar.PerPicture() == 1 {
 		d = d.Only(d.HoldOut(1-trialRows/float64(d.Rows), t.Seed))
 		if bytes := 4 * int64(d.Rows) * int64(d.Dim()); t.Spill == nil && bytes <= trialBytes {
-			kept := vectors.CacheValues(d.Source, trialBytes, "")
+			kept := vectors.Cache(d.Source, trialBytes, "")
 			defer func() { err = cmp.Or(err, kept.Close()) }()
 			d.Source = kept
 		}

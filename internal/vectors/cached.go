@@ -15,14 +15,13 @@ import (
 // Cached is a source that computes its rows once: the first pass reads the underlying source and stores its rows, later
 // passes read the stored ones. Reading files or extracting picture features takes much longer than reading memory.
 //
-// Values stay in memory up to a limit and go to a temporary file beyond it; ids, labels and tags stay in memory. A pass
-// that ends early stores nothing. If the file cannot be written, every pass reads the underlying source. Rows that the
+// Values stay in memory up to a limit and go to a temporary file beyond it. Ids, labels and tags are needed in the first
+// pass alone: later ones have none. A pass that ends early stores nothing. If the file cannot be written, every pass reads the underlying source. Rows that the
 // source drops after the first pass because of a repeated id are dropped here too.
 type Cached struct {
 	src    Source
 	limit  int64  // bytes of values in memory
 	folder string // for the temporary file; "" means the system's default
-	bare   bool   // ids, labels and tags are not kept
 
 	whole  bool    // all rows are stored
 	failed bool    // they cannot be stored
@@ -44,11 +43,6 @@ func TrainBytes() int64 { return max(CacheBytes, par.Memory()/8) }
 // Cache returns a source that reads src only once. Close removes the temporary file.
 func Cache(src Source, limit int64, folder string) *Cached {
 	return &Cached{src: src, limit: limit, folder: folder}
-}
-
-// CacheValues is Cache for rows whose ids, labels and tags are needed in the first pass alone: later ones have none.
-func CacheValues(src Source, limit int64, folder string) *Cached {
-	return &Cached{src: src, limit: limit, folder: folder, bare: true}
 }
 
 // Dim implements Source.
@@ -110,9 +104,7 @@ func (k *Cached) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 // keep stores a copy of a chunk.
 func (k *Cached) keep(c Chunk) error {
 	own := Chunk{First: c.First}
-	if k.bare {
-		c.IDs, c.Labels, c.Tags = nil, nil, nil
-	}
+	c.IDs, c.Labels, c.Tags = nil, nil, nil
 	values := c.X.Data
 	if k.bytes += 4 * int64(len(values)); k.bytes > k.limit {
 		if err := k.spill(); err != nil {

@@ -96,6 +96,7 @@ func TestCachedRowsAreMadeOnce(t *testing.T) {
 		src := &counted{rows: 10}
 		want := src.want(t)
 		kept := Cache(src, limit, "")
+		values := Table{X: want.X}                     // of later passes
 		for c, err := range kept.Chunks(t.Context()) { // a pass that ends early keeps nothing
 			if err != nil || c.First != 0 {
 				t.Fatal(err)
@@ -107,6 +108,7 @@ func TestCachedRowsAreMadeOnce(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("limit %d: %+v, %v, want %+v", limit, got, err, want)
 			}
+			want = values
 		}
 		if src.passes != 2 || (kept.file != nil) != (limit < 80) {
 			t.Errorf("limit %d: the source was read %d times, file %v", limit, src.passes, kept.file)
@@ -116,7 +118,7 @@ func TestCachedRowsAreMadeOnce(t *testing.T) {
 		if got, err := Read(t.Context(), less); err != nil || got.X.Rows != 10 {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if got, err := Read(t.Context(), less); err != nil || !reflect.DeepEqual(got, src.want(t, 2, 6)) {
+		if got, err := Read(t.Context(), less); err != nil || !reflect.DeepEqual(got.X, src.want(t, 2, 6).X) {
 			t.Errorf("limit %d, after rows were left out: %+v, %v", limit, got, err)
 		}
 		stopped, stop := context.WithCancel(t.Context())
