@@ -209,7 +209,7 @@ func (d *Data) Only(keep []bool) *Data {
 		panic("supervision: Data.Only with the wrong number of rows")
 	}
 	out := &Data{
-		Source: vectors.Select(d.Source, keep), schema: d.schema, Supervision: d.Supervision.without(keep), Spill: d.Spill,
+		Source: vectors.Select(d.Source, keep), schema: d.schema, Supervision: d.unlabelled(keep), Spill: d.Spill,
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
 	}
 	for _, k := range keep {

@@ -80,10 +80,6 @@ func TestHoldOutIsStratified(t *testing.T) {
 
 func TestOnly(t *testing.T) {
 	keep := []bool{false, true, true}
-	l := setLabels("a", "b", "c").Only(keep)
-	if !slices.Equal(l.Class, []int32{1, 2}) || len(l.Names) != 3 {
-		t.Errorf("%+v", l)
-	}
 	tags := setTags([]string{"a", "b"}, nil, []string{"b", "c"}).Only(keep)
 	if tags.Rows() != 2 || len(tags.Row(0)) != 0 || !slices.Equal(tags.Row(1), []int32{1, 2}) || len(tags.Names) != 3 {
 		t.Errorf("%+v", tags)

@@ -58,17 +58,8 @@ func (s *Supervision) Affinity(rows int) (affinity.Matrix, error) {
 	return nil, ErrNone
 }
 
-// Only returns the supervision of the kept rows. Pairs stay if both their rows do.
-func (s *Supervision) Only(keep []bool) Supervision {
-	out := s.without(keep)
-	if s.Labels != nil {
-		out.Labels = s.Labels.Only(keep)
-	}
-	return out
-}
-
-// without is like Only but drops the labels.
-func (s *Supervision) without(keep []bool) Supervision {
+// unlabelled returns the tags and pairs of the kept rows. Pairs stay if both their rows do.
+func (s *Supervision) unlabelled(keep []bool) Supervision {
 	out := Supervision{MinShared: s.MinShared}
 	if s.Tags != nil {
 		out.Tags = s.Tags.Only(keep)
@@ -204,14 +195,6 @@ func drawPlaces(rng *rand.Rand, n, some int) []int32 {
 	}
 	slices.Sort(drawn)
 	return drawn
-}
-
-// Only returns the labels of the kept rows; classes keep their names and numbers.
-func (l *Labels) Only(keep []bool) *Labels {
-	if len(keep) != len(l.Class) {
-		panic("supervision: Labels.Only with the wrong number of rows")
-	}
-	return &Labels{kept(l.Class, keep), l.Names}
 }
 
 // kept returns the entries of a list, which may be nil, for which keep is true.
