@@ -35,7 +35,7 @@ func blobs(t *testing.T, rows, cols int, seed uint64) (*vectors.Columns, []int32
 	if err := r.Read(ctx, m); err != nil {
 		t.Fatal(err)
 	}
-	q, err := r.Quantizer()
+	q, err := r.QuantizerBy(vectors.Linear)
 	if err != nil {
 		t.Fatal(err)
 	}

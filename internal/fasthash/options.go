@@ -21,9 +21,6 @@ const (
 	DefaultSeed uint64 = 1
 )
 
-// TreeOptions are those of Step 2 with trees.
-type TreeOptions = boost.Options
-
 // Options are the options of FastHash. The zero value means the documented defaults. Options and data determine every
 // byte of the model, which stores them.
 type Options struct {

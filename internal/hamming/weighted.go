@@ -46,12 +46,6 @@ func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
 	return q
 }
 
-// Code returns the words of the query's code that count.
-func (q *WeightedQuery) Code() []uint64 { return q.code }
-
-// Weights returns the weights of the first bits.
-func (q *WeightedQuery) Weights() []uint8 { return q.weights }
-
 // Most returns the largest possible distance: the sum of all weights.
 func (q *WeightedQuery) Most() int { return q.smallest[len(q.smallest)-1] }
 

@@ -34,7 +34,7 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 	if err := ranges.Read(ctx, x); err != nil {
 		t.Fatal(err)
 	}
-	q, err := ranges.Quantizer()
+	q, err := ranges.QuantizerBy(vectors.Linear)
 	if err != nil {
 		t.Fatal(err)
 	}

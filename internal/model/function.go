@@ -53,12 +53,6 @@ func LeafWords(depth int) int { return max(1, 1<<depth/64) }
 // Trees returns the number of trees.
 func (e *Ensemble) Trees() int { return len(e.Weight) }
 
-// Prefix returns the ensemble of the first trees, which shares their memory.
-func (e *Ensemble) Prefix(trees int) *Ensemble {
-	splits := trees * Splits(e.Depth)
-	return &Ensemble{e.Depth, e.Feature[:splits], e.Bin[:splits], e.Leaf[:trees*LeafWords(e.Depth)], e.Weight[:trees]}
-}
-
 // Check implements Function.
 func (e *Ensemble) Check(dim int) error {
 	if e.Depth < 1 || e.Depth > MaxDepth {

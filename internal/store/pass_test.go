@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -10,8 +9,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// TestPassEqualsTheIndex reads items from disk in parts, which must equal the snapshot and refuse the same filters.
-func TestPassEqualsTheIndex(t *testing.T) {
+// TestSelectionEqualsTheIndex reads items from disk, which must equal the snapshot and refuse the same filters.
+func TestSelectionEqualsTheIndex(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(3, 9)), 100}
 	s, path := create(t, Options{Bits: 100})
 	for range 12 {
@@ -23,11 +22,6 @@ func TestPassEqualsTheIndex(t *testing.T) {
 	ok(t, s.Close())
 	memory, disk := open(t, path, OpenOptions{ReadOnly: true}), open(t, path, OpenOptions{ReadOnly: true, OnDisk: true})
 	x := memory.Snapshot()
-	all, err := x.Matches(index.Filter{})
-	ok(t, err)
-	if len(all) <= passItems {
-		t.Fatalf("%d items are handed over at once", len(all))
-	}
 	for _, text := range []string{
 		"", `label != "label 2"`, `tag in ("tag 1", "tag 3")`, `price < 0.5`, `id > "photo/2"`, // and refused ones:
 		`label = "label 1" and price >= 0.2 or place = ""`, `nothing = 3`, `price = "3"`, `place < 3`,
@@ -39,24 +33,22 @@ func TestPassEqualsTheIndex(t *testing.T) {
 		for _, h := range hits {
 			want = append(want, fmt.Sprint(x.Item(h)))
 		}
-		err = disk.Each(ctx, f, func(b *index.Batch) error {
-			if len(b.IDs) == 0 || b.Check(100) != nil || b.Fingerprint != x.Fingerprint() {
-				t.Errorf("a batch of %d items of %v", len(b.IDs), b.Fingerprint)
+		y, err := disk.Select(ctx, f, nil)
+		if err == nil {
+			hits, err = y.Matches(f)
+		}
+		if err == nil {
+			var items []index.Item
+			items, err = y.Items(ctx, hits)
+			for _, it := range items {
+				have = append(have, fmt.Sprint(it))
 			}
-			for i := range b.IDs {
-				have = append(have, fmt.Sprint(b.Item(i)))
-			}
-			return nil
-		})
+		}
 		if fmt.Sprint(err) != fmt.Sprint(failed) {
 			t.Fatalf("%s: %v, want %v", text, err, failed)
 		}
 		if failed == nil && !reflect.DeepEqual(have, want) {
 			t.Fatalf("%s: %d items, want %d", text, len(have), len(want))
 		}
-	}
-	full := errors.New("full")
-	if err := disk.Each(ctx, index.Filter{}, func(*index.Batch) error { return full }); err != full {
-		t.Errorf("the error of whoever takes them: %v", err)
 	}
 }

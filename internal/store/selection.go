@@ -56,36 +56,6 @@ func (x *Selection) Items(ctx context.Context, hits []index.Hit) ([]index.Item, 
 	return items, nil
 }
 
-// passItems is the number of items passed on at a time.
-const passItems = 4096
-
-// Each passes the items that match a filter to take, some at a time, in order of their ids.
-func (s *Store) Each(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
-	x, err := s.Select(ctx, f, nil)
-	if err != nil {
-		return err
-	}
-	hits, err := x.Matches(f)
-	if err != nil {
-		return err
-	}
-	for part := range slices.Chunk(hits, passItems) {
-		items, err := x.Items(ctx, part)
-		if err != nil {
-			return err
-		}
-		b := index.NewBatch(x.Bits())
-		b.Fingerprint = x.Fingerprint()
-		for _, it := range items {
-			b.Append(it)
-		}
-		if err := take(b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Get returns an item by id, and whether it exists.
 func (s *Store) Get(ctx context.Context, id index.ID) (index.Item, bool, error) {
 	if s.index != nil {

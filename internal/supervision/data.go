@@ -256,11 +256,6 @@ func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
 	return labels.HoldOut(share, seed)
 }
 
-// Quantizer returns the quantiser of these rows with linear bins. For a part it reads the rows once to find the ranges.
-func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
-	return d.QuantizerBy(ctx, vectors.Linear)
-}
-
 // QuantizerBy returns the quantiser of these rows. For a part it reads the rows once to find the ranges.
 func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Quantizer, error) {
 	ranges := d.Ranges

@@ -204,7 +204,7 @@ func TestHybridBins(t *testing.T) {
 		m.Row(m.Rows - 1)[0] = float32(c.last)
 		r := NewRanges(2)
 		r.Add(m)
-		plain, err := r.Quantizer()
+		plain, err := r.QuantizerBy(Linear)
 		if err != nil {
 			t.Fatal(err)
 		}

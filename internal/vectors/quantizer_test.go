@@ -32,7 +32,7 @@ func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
 	if err := r.Read(context.Background(), m); err != nil {
 		t.Fatal(err)
 	}
-	q, err := r.Quantizer()
+	q, err := r.QuantizerBy(Linear)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestQuantizerWidensEveryRange(t *testing.T) {
 		{1e-45, 0}, {-0.25, 1e9}, {math.SmallestNonzeroFloat32, math.SmallestNonzeroFloat32}} {
 		r := NewRanges(1)
 		r.Add(Matrix{Rows: 2, Cols: 1, Data: values})
-		if _, err := r.Quantizer(); err != nil {
+		if _, err := r.QuantizerBy(Linear); err != nil {
 			t.Errorf("%v: %v", values, err)
 		}
 	}

@@ -129,9 +129,6 @@ func (r *Ranges) Read(ctx context.Context, src Source) error {
 	return nil
 }
 
-// Quantizer returns a quantiser with linear bins between the least and the greatest value of each column.
-func (r *Ranges) Quantizer() (Quantizer, error) { return r.QuantizerBy(Linear) }
-
 // QuantizerBy returns a quantiser with the given binning.
 func (r *Ranges) QuantizerBy(how Binning) (Quantizer, error) {
 	if r.Rows == 0 {

@@ -36,7 +36,7 @@ func TestWideRowsOnManyThreads(t *testing.T) {
 			if r.Rows != x.Rows || r.Bytes {
 				t.Fatalf("%d columns: %d rows, bytes %v", cols, r.Rows, r.Bytes)
 			}
-			q, err := r.Quantizer()
+			q, err := r.QuantizerBy(Linear)
 			if err != nil {
 				t.Fatal(err)
 			}

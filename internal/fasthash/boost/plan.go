@@ -126,10 +126,3 @@ func Chances() []float32 {
 	}
 	return chance
 }
-
-// Candidates returns the number of columns that a node may be split by if there are this many, and whether every node
-// draws its own.
-func (o Options) Candidates(columns int) (candidates int, isLazy bool) {
-	candidates = o.columnsPerNode(columns)
-	return candidates, candidates < o.columnsPerTree(columns)
-}

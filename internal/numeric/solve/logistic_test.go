@@ -17,7 +17,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	t.Helper()
 	ctx := context.Background()
 	l := mustLabelled(t, src, -1)
-	q, err := l.Data.Quantizer(ctx)
+	q, err := l.Data.QuantizerBy(ctx, vectors.Linear)
 	if err != nil {
 		t.Fatal(err)
 	}

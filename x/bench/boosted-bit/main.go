@@ -47,7 +47,7 @@ func main() {
 	check(err)
 	s, err := supervision.Scan(ctx, set, supervision.ScanOptions{})
 	check(err)
-	q, err := s.Quantizer(ctx)
+	q, err := s.QuantizerBy(ctx, vectors.Linear)
 	check(err)
 	x, err := vectors.Quantize(ctx, set, s.Rows, q, 0)
 	check(err)
