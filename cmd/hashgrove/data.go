@@ -14,14 +14,12 @@ import (
 type dataFlags struct {
 	hashgrove.Files
 	hashgrove.Columns
-	flags   *pflag.FlagSet // of the verb
-	missing bool           // take NaN and empty fields for missing values
-	size    int            // of pictures
+	missing bool // take NaN and empty fields for missing values
+	size    int  // of pictures
 }
 
 // bind adds the flags, in the help group of the given name.
 func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
-	d.flags = f
 	f.StringVar(&d.Label, "label", "",
 		"`COLUMN` or key with the class; in a table without a header its number, counted from 1")
 	f.StringArrayVar(&d.Labels, "labels", nil,

@@ -29,7 +29,6 @@ type archive struct {
 	in      *input
 	names   []string
 	members map[string]*zip.File
-	arrays  map[string]array
 }
 
 // beside reads rows with the arrays of texts that are beside them.
@@ -69,7 +68,7 @@ func openArchive(in *input) (*archive, error) {
 	if len(z.File) > maxMembers {
 		return nil, fmt.Errorf("%s: holds %d arrays; at most %d are read", in.path, len(z.File), maxMembers)
 	}
-	a := &archive{in: in, members: map[string]*zip.File{}, arrays: map[string]array{}}
+	a := &archive{in: in, members: map[string]*zip.File{}}
 	for _, f := range z.File {
 		name, found := strings.CutSuffix(f.Name, ".npy")
 		if !found || a.members[name] != nil {

@@ -132,8 +132,7 @@ func lossNames() string {
 
 // weights are the pair weights of one bit.
 type weights struct {
-	p        int     // bits before this one
-	sim, dis []int64 // by distance 0 to p
+	sim, dis []int64 // by distance 0 to the number of bits before this one
 
 	// sim[d] = near (c.c + nearShift); dis[d] = far (c.c + farShift) if the loss is linear.
 	near, nearShift int64
@@ -142,7 +141,7 @@ type weights struct {
 
 // weights returns the pair weights after p bits; similar and dissimilar are factors.
 func (l *Pair) weights(p, length int, similar, dissimilar int64) weights {
-	w := weights{p: p, sim: make([]int64, p+1), dis: make([]int64, p+1)}
+	w := weights{sim: make([]int64, p+1), dis: make([]int64, p+1)}
 	w.near, w.nearShift = similar*l.near, -int64(p+1)
 	w.far, w.farShift = dissimilar, int64(2*length-1-p)
 	for d := range p + 1 {

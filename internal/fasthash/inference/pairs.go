@@ -20,7 +20,6 @@ import (
 
 // lists is what all candidates of a bit share.
 type lists struct {
-	y     *affinity.Pairs
 	sets  [][]int32
 	near  adjacency
 	far   adjacency
@@ -67,7 +66,7 @@ func (a *adjacency) distances(i int) []uint16 { return a.distance[a.start[i]:a.s
 
 func newListed(y *affinity.Pairs, count []int64, o Options, seed uint64) *listed {
 	n := y.Len()
-	q := &lists{y: y, near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar), count: count}
+	q := &lists{near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar), count: count}
 	if o.Method == BlockGC {
 		q.sets = pairBlocks(y, seed)
 	}
