@@ -3,7 +3,7 @@
 //
 //	Read, Split   files -> Data: a base to train on and search, new items to search, and queries
 //	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
-//	Result.Table, Report: the same numbers for a terminal and for a page
+//	Result.Table, Write: the same numbers for a terminal and for a page
 //
 // One run is a list of tasks, each a training and its rows:
 //

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/message"
@@ -133,7 +132,7 @@ func TestReadAndSplit(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	r := quickRun(t, clusterData(), nil)
-	out := r.Report(Page{Title: "T", Date: time.Unix(0, 0), Command: "c"})
+	out := r.report("T", "c")
 	if len(out.Rows) != len(r.Rows) || len(out.Advice) != len(r.Advice) || out.Dataset.Base != 600 || len(out.Dataset.HeldOut) != 2 {
 		t.Errorf("%+v", out.Dataset)
 	}

@@ -9,30 +9,20 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Page holds what only the caller knows about a report.
-type Page struct {
-	Title   string
-	Date    time.Time
-	Machine string
-	Command string
-}
-
 // WriteFile writes the comparison to a page of HTML, with plots. Command is what made it.
 func (r *Result) WriteFile(path, title, command string) error {
-	return report.WriteFile(path, r.Report(pageOf(title, command)))
+	return report.WriteFile(path, r.report(title, command))
 }
 
 // Write is like WriteFile.
 func (r *Result) Write(w io.Writer, title, command string) error {
-	return report.Write(w, r.Report(pageOf(title, command)))
+	return report.Write(w, r.report(title, command))
 }
 
-func pageOf(title, command string) Page { return Page{title, time.Now(), par.Description(), command} }
-
-// Report returns the comparison as a report page.
-func (r *Result) Report(page Page) report.Data {
+// report returns the content of the page.
+func (r *Result) report(heading, command string) report.Data {
 	out := report.Data{
-		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
+		Title: heading, Date: time.Now(), Version: r.Version, Machine: par.Description(), Command: command,
 		Warnings: r.Warnings, Dataset: r.Data, By: r.by(),
 	}
 	if r.Scale != "" {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
@@ -50,7 +49,7 @@ func TestWithoutLabels(t *testing.T) {
 	if slices.Contains(head, "MAP") || !slices.Contains(head, "recall@10") || !slices.Contains(head, "recall@100") {
 		t.Errorf("the table has %v", head)
 	}
-	if err := report.Write(io.Discard, r.Report(Page{Title: "T"})); err != nil {
+	if err := r.Write(io.Discard, "T", "c"); err != nil {
 		t.Error(err)
 	}
 	// Another metric is another measure.
