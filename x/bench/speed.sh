@@ -37,8 +37,7 @@ beside() {
 	for _ in $(seq "$4"); do
 		"$scratch/boosted-bit" "${data[@]}" adaboost
 		"$scratch/boosted-bit" "${data[@]}" logistic
-		"$python" x/bench/xgboost_peer.py "${data[@]}" "$3"
-		! "$python" -c 'import lightgbm' 2>/dev/null || "$python" x/bench/lightgbm_peer.py "${data[@]}" "$3"
+		"$python" x/bench/boosted_peers.py "${data[@]}" "$3"
 	done | awk '
 		{ print; split($1, part, "[=/]"); m = part[3]; if (!(m in wall) || $3 < wall[m]) wall[m] = $3 }
 		END { for (m in wall) printf "%s %.2f s, %.2f times our logistic boosting\n", m, wall[m], wall[m]/wall["logistic"] }'

@@ -1,6 +1,6 @@
 // Boosted-bit learns one bit as in Step 2, with 200 trees of depth 4 from equal weights, and prints the time without
-// reading and quantising. The bit is +1 for the first five classes in alphabetical order. Its peers are xgboost_peer.py
-// and lightgbm_peer.py.
+// reading and quantising. The bit is +1 for the first five classes in alphabetical order. Its peers are in
+// boosted_peers.py.
 //
 //	go run -C x/bench ./boosted-bit vectors.npy labels.txt CANDIDATES [THREADS [BOOST]]
 //
