@@ -35,10 +35,12 @@ func foreignCodes(t *testing.T) hamming.Codes {
 	write(t, "hashes.csv", hexes.String())
 	write(t, "bits.tsv", bits.String())
 	write(t, "lines.jsonl", lines.String())
-	w, err := hamming.Create("codes.npy", hamming.NPY, hamming.Header{Bits: 64, Rows: 50})
+	var b bytes.Buffer
+	w, err := hamming.NewWriter(&b, hamming.NPY, hamming.Header{Bits: 64, Rows: 50})
 	if err := errors.Join(err, w.Write(codes, nil), w.Close()); err != nil {
 		t.Fatal(err)
 	}
+	write(t, "codes.npy", b.String())
 	return codes
 }
 

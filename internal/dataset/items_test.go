@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -21,11 +22,9 @@ func codeFile(t *testing.T, name string, ids []string, codes ...byte) string {
 	for i, b := range codes {
 		c.SetBytes(i, []byte{b})
 	}
-	w, err := hamming.Create(path, "hgc", hamming.Header{Bits: 8, Rows: len(codes)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(c, ids), w.Close()); err != nil {
+	var b bytes.Buffer
+	w, err := hamming.NewWriter(&b, "hgc", hamming.Header{Bits: 8, Rows: len(codes)})
+	if err := errors.Join(err, w.Write(c, ids), w.Close(), os.WriteFile(path, b.Bytes(), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	return path

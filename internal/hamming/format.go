@@ -60,7 +60,6 @@ type Header struct {
 type Writer struct {
 	header Header
 	out    format
-	file   *fileio.File // from Create; else nil
 	rows   int
 	ids    bool
 	buf    []byte
@@ -100,21 +99,6 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 		return nil, fmt.Errorf("unknown format of codes %q: choose hgc, npy, raw, hex, csv or jsonl", string(f))
 	}
 	return out, nil
-}
-
-// Create starts a file of codes, which Close puts in place atomically and Abort discards.
-func Create(path string, f Format, h Header) (*Writer, error) {
-	file, err := fileio.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	w, err := NewWriter(file, f, h)
-	if err != nil {
-		file.Abort()
-		return nil, err
-	}
-	w.file = file
-	return w, nil
 }
 
 // Write appends codes. Either all codes of a file have ids or none; nil means none.
@@ -162,35 +146,18 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close finishes the output. It commits a file started by Create, but does not close a writer passed to NewWriter.
+// Close finishes the output. It does not close the writer passed to NewWriter.
 func (w *Writer) Close() error {
 	if w.rows < w.header.Rows {
-		w.Abort()
 		return fmt.Errorf("%d codes instead of the %d announced: did a file change while it was read?",
 			w.rows, w.header.Rows)
 	}
-	var err error
 	if w.rows == 0 {
-		err = w.out.writeHead(w.header, false)
+		if err := w.out.writeHead(w.header, false); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = w.out.end(w.rows)
-	}
-	if w.file == nil {
-		return err
-	}
-	if err != nil {
-		w.file.Abort()
-		return err
-	}
-	return w.file.Commit()
-}
-
-// Abort discards a file started by Create. It does nothing after Close.
-func (w *Writer) Abort() {
-	if w.file != nil {
-		w.file.Abort()
-	}
+	return w.out.end(w.rows)
 }
 
 // lines implements Raw and Hex: encoded rows one after the other.

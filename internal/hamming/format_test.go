@@ -240,11 +240,7 @@ func TestNPY(t *testing.T) {
 		}
 		// In a file the number of rows may be filled in last.
 		path := filepath.Join(t.TempDir(), "codes.npy")
-		w, err := Create(path, NPY, Header{Bits: bits})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Write(c, nil), w.Close()); err != nil {
+		if err := writeFile(path, NPY, Header{Bits: bits}, c); err != nil {
 			t.Fatal(err)
 		}
 		if patched, _ := os.ReadFile(path); !bytes.Equal(patched, b) {
@@ -313,28 +309,23 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-func TestCreateLeavesTheOldFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "codes.hgc")
-	make := func(rows, announced int) error {
-		w, err := Create(path, HGC, Header{Bits: 8, Rows: announced})
+// writeFile writes codes to a file.
+func writeFile(path string, f Format, h Header, c Codes) error {
+	return fileio.WriteFile(path, func(to io.Writer) error {
+		w, err := NewWriter(to, f, h)
 		if err != nil {
 			return err
 		}
-		defer w.Abort()
-		return errors.Join(w.Write(random(rows, 8, 1), nil), w.Close())
-	}
-	if err := make(3, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := make(2, 5); err == nil {
+		return errors.Join(w.Write(c, nil), w.Close())
+	})
+}
+
+func TestFilesThatAreNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "codes.hgc")
+	if err := writeFile(path, HGC, Header{Bits: 8, Rows: 5}, random(2, 8, 1)); err == nil {
 		t.Error("a short file was made")
 	}
-	entries, _ := os.ReadDir(dir)
-	if got, err := ReadFile(path); err != nil || got.Codes.Len() != 3 || len(entries) != 1 {
-		t.Errorf("the old file is gone: %v, %v", err, entries)
-	}
-	if _, err := ReadFile(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadFile(path); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	_ = os.WriteFile(path, []byte("id,code\n"), 0o600)
