@@ -309,14 +309,7 @@ func (e *evaluation) measureRanking(ctx context.Context, ranking eval.Ranking) (
 	if err != nil || e.truth.Mark == nil {
 		return near, err
 	}
-	o := eval.Options{
-		K: e.PrecisionAt, OfClass: e.floats.ofClass, Threads: e.Threads,
-		Progress: func(done, _ int) { e.step("measuring", done, e.queries.Rows) },
-	}
-	if l := e.queries.Labels; l != nil {
-		o.Classes, o.ClassNames = l.Class, l.Names
-	}
-	report, err := codes.Report(ctx, ranking, e.truth, o)
+	report, err := codes.Report(ctx, ranking, e.truth, e.reportOptions(e.floats.ofClass))
 	if err != nil {
 		return nil, err
 	}
@@ -326,6 +319,18 @@ func (e *evaluation) measureRanking(ctx context.Context, ranking eval.Ranking) (
 		report.NeighbourRecall10, report.NeighbourRecall100 = near.NeighbourRecall10, near.NeighbourRecall100
 	}
 	return report, nil
+}
+
+// reportOptions returns options for what labels and tags tell.
+func (e *evaluation) reportOptions(of *eval.OfClass) eval.Options {
+	o := eval.Options{
+		K: e.PrecisionAt, OfClass: of, Threads: e.Threads,
+		Progress: func(done, _ int) { e.step("measuring", done, e.queries.Rows) },
+	}
+	if l := e.queries.Labels; l != nil {
+		o.Classes, o.ClassNames = l.Class, l.Names
+	}
+	return o
 }
 
 // measureNeighbours measures only neighbours; it returns nil if they were not asked for.

@@ -49,9 +49,12 @@ items added later, use a base and queries that training has not seen.
 
 Queries of classes held out of training are measured separately, against the whole base, by Hamming distance.
 
-Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`,
+Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.
+
+With --codes in place of a model, base and queries are codes from elsewhere with labels or tags.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
-  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category`,
+  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category
+  hashgrove eval --codes --vector phash --base hashes.csv --queries new-hashes.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
@@ -71,6 +74,7 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 		"ranks `K` of precision@K; default 1,10,100,1000; --json also has the precision-recall curve")
 	cli.Group(f, "Output")
 	c.data.bind(f, "Data")
+	c.data.bindCodes(f, "Data")
 	f.Lookup("labels").Hidden = true
 	c.base.bind(f, "base")
 	c.queries.bind(f, "queries")
@@ -82,17 +86,23 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 
 func (c *evalCommand) run(ctx context.Context) error {
 	switch {
-	case c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0:
-		return cli.Usage("missing-flag", "eval needs -m MODEL, --base DATA and --queries DATA")
+	case (c.model == "") != c.data.Codes || len(c.basePaths) == 0 || len(c.queryPaths) == 0:
+		return cli.Usage("missing-flag", "eval needs -m MODEL or --codes, --base DATA and --queries DATA")
+	case c.data.Codes && c.prefix > 0:
+		return cli.Usage("excluding-flags", "--prefix shortens the codes of a model, and --codes has none")
 	case len(c.data.Labels) > 0:
 		return cli.Usage("ambiguous-flag", "--labels is ambiguous here: use --base-labels and --queries-labels")
 	}
 	if err := c.similar.check(); err != nil {
 		return err
 	}
-	m, err := c.loadModel(c.model, c.prefix)
-	if err != nil {
-		return err
+	measure := hashgrove.EvaluateCodes
+	if !c.data.Codes {
+		m, err := c.loadModel(c.model, c.prefix)
+		if err != nil {
+			return err
+		}
+		measure = m.Evaluate
 	}
 	base, err := c.data.with(c.base).similarRows(c.basePaths)
 	if err != nil {
@@ -105,7 +115,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	c.options.MinShared, c.options.Threads = c.similar.minShared, c.threads
 	show, end := c.steps()
 	c.options.Progress = show
-	e, err := m.Evaluate(ctx, base, queries.WithPairsFile(c.similar.pairs), c.options)
+	e, err := measure(ctx, base, queries.WithPairsFile(c.similar.pairs), c.options)
 	end()
 	if err != nil {
 		return optionUsage(err)

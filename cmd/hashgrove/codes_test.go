@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -83,6 +85,7 @@ func TestCodesFromElsewhere(t *testing.T) {
 	write(t, "odd.csv", "id,code\na,0123456789abcdef\nb,0123456789abcdeg\n")
 	write(t, "null.jsonl", `{"id":"a","code":"0123456789abcdef"}`+"\n"+`{"id":"b","code":null}`+"\n")
 	write(t, "short.csv", "id,code\na,1f\nb,0\n")
+	write(t, "byte.csv", "id,code\na,1f\nb,20\n")
 	write(t, "tiny.csv", "id,code\na,1\nb,0\n")
 	for _, r := range []refusal{
 		{"search all.hgi vectors.csv", 1, nil, "all.hgi model vectors.csv --codes --code"},
@@ -95,8 +98,35 @@ func TestCodesFromElsewhere(t *testing.T) {
 		{"index build tiny.csv --codes -o x.hgi", 1, nil, "tiny.csv 1 8 4096"},
 		{"index build codes.npy short.csv --codes -o x.hgi", 1, nil, "short.csv codes.npy 8 64"},
 		{"index add all.hgi short.csv --codes", 1, nil, "short.csv"},
+		{"eval --codes --base lines.jsonl --queries lines.jsonl", 2, nil, "lines.jsonl row 1 label"},
+		{"eval --codes --base bits.tsv --queries bits.tsv", 2, nil, "labels tags"},
+		{"eval --codes --base codes.npy --queries byte.csv", 2, nil, "64 8"},
+		{"eval --codes --base codes.npy --queries codes.npy --rank margins", 2, nil, "--rank hamming"},
+		{"eval --codes --base codes.npy --queries codes.npy --prefix 8", 2, nil, "--prefix --codes"},
+		{"eval --codes --base codes.npy --queries codes.npy -m m.hgm", 2, nil, "--codes MODEL"},
 	} {
 		r.try(t)
+	}
+}
+
+// TestEvalOfCodes: codes of a model that come as codes are as good as the model says.
+func TestEvalOfCodes(t *testing.T) {
+	shop(t)
+	succeed(t, shellWords("train items.csv --label category --bits 12 --effort quick --rounds 2 -o m.hgm")...)
+	succeed(t, shellWords("encode items.csv --label category --id-column sku -m m.hgm -o c.parquet")...)
+	want := succeed(t, shellWords("eval -m m.hgm --base items.csv --queries items.csv --label category --rank hamming --neighbours none --json")...)
+	got := succeed(t, shellWords("eval --codes --base c.parquet --queries c.parquet --json")...)
+	var a, b struct {
+		Judged    int
+		MAP       float64
+		Precision map[string]float64
+		Curve     []struct{ Precision, Recall float64 } `json:"pr_curve"`
+	}
+	if err := errors.Join(json.Unmarshal([]byte(want), &a), json.Unmarshal([]byte(got), &b)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a, b) || a.MAP == 0 || len(a.Curve) == 0 {
+		t.Errorf("as codes %+v, by the model %+v", b, a)
 	}
 }
 
