@@ -3,6 +3,7 @@
 #             a change lands                    make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
 # make release  archives, wheels and checksums in dist, for VERSION or the commit, and for PLATFORM or all
+# make engines  searches of our codes in DuckDB, ClickHouse, PostgreSQL, Dask and on a cluster of Spark, beside our own index
 # make nightly  hours: all tests, the long ones too, guided fuzzing, a thousand kills, mutants, races, other programs
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
@@ -23,7 +24,7 @@ endif
 # Modules of their own, whose dependencies are none of the library's.
 MODULES = $(filter-out x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
-.PHONY: demo build setup test check checks full race nested twins platforms types lint bench release fresh \
+.PHONY: demo build setup test check checks engines full race nested twins platforms types lint bench release fresh \
 	nightly modules clean
 
 demo: build
@@ -50,6 +51,11 @@ check: setup
 		$(MAKE) --no-print-directory -j2 --output-sync=target checks
 
 checks: full race nested twins platforms types lint
+
+# make check runs all of these but Spark, whose installation and cluster take minutes: nightly runs that too.
+engines:
+	@sh internal/testkit/needs/setup.sh python venv engines postgres spark
+	HASHGROVE_REQUIRED=engines,postgres,spark $(GO) test -count=1 -v -timeout 60m -run '^TestEngines$$' $(TESTFLAGS) ./client
 
 full:
 	$(BOUNDED) $(GO) test -timeout 30m $(TESTFLAGS) ./...

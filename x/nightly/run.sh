@@ -11,6 +11,7 @@
 #	mutants  small mistakes in the core, one at a time, each of which a test must notice (x/mutants)
 #	race     the race detector over everything but what is about memory or time
 #	peers    training and searching beside XGBoost and FAISS; the log has the ratios
+#	engines  searches of our codes in other engines, and on a cluster of Spark of which a worker is killed
 #	release  archives and wheels for all platforms
 set -u
 GO=${GO:-go} only=" $* " failed='' logs=bin/nightly
@@ -68,9 +69,11 @@ peers() {
 	x/bench/speed.sh step1 rows limits && x/bench/search.sh 64:1000000 256:1000000 && x/bench/margins.sh 64:1000000
 }
 
+engines() { make engines; }
+
 release() { make release; }
 
-for stage in fuzz kills tests mutants race peers release; do
+for stage in fuzz kills tests mutants race peers engines release; do
 	case $only in *" $stage "* | "  ") ;; *) continue ;; esac
 	echo "$(date -u +%T) $stage"
 	if $stage >$logs/$stage.log 2>&1 </dev/null; then

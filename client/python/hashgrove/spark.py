@@ -14,21 +14,22 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
 from . import worker
 from .index import _model
 from .model import Model
-from .service import Error, Invalid
+from .service import Invalid
 
 __all__ = ["encode", "search", "evaluate", "near_duplicates"]
 
 
 def encode(model: Any, vector: str = "vector", keep: Sequence[str] = ("id",)) -> Encoder:
     """A function from rows to codes, for mapInArrow: of the columns it passes on those to keep, and adds the code of the
-    vector. The model, or the file of one, is read here and broadcast; a task needs no file."""
+    vector. The model, or the file of one, is read here and travels in the function, which Spark broadcasts: a task needs no
+    file."""
     return Encoder(_model(model), vector, keep)
 
 
@@ -41,7 +42,7 @@ class Encoder:
         self.marks = {"hashgrove": model.fingerprint, "bits": model.bits, "detail": model.about.get("detail_bits", 0)}
         words = (model.bits + 63) // 64
         self.columns = ["code"] if words == 1 else [f"code_{i}" for i in range(words)]
-        self._data = _broadcast(bytes(model))
+        self._data = bytes(model)
 
     def __call__(self, batches: Iterator) -> Iterator:
         for batch in batches:
@@ -61,12 +62,7 @@ class Encoder:
         import pyarrow as pa
         if hasattr(rows, "iloc"):
             return self.batch(pa.Table.from_pandas(rows, preserve_index=False)).to_pandas().set_axis(rows.index)
-        try:
-            data = self._data.value
-        except Exception as e:
-            raise Error(f"this executor lacks the model {self.marks['hashgrove'][:16]}, whose broadcast cannot be read: call encode "
-                        f"again in the running session ({e})") from None
-        model = _loaded(data)
+        model = _loaded(self._data)
         x = self._vectors(rows)
         try:
             words = _words(model.encode(x, threads=_threads())) if len(x) else np.empty((0, len(self.columns)), np.int64)
@@ -103,21 +99,6 @@ class Encoder:
 
     def _name(self, rows: Any, at: int) -> str:
         return f"{self.keep[0]} {rows.column(self.keep[0])[at].as_py()!r}" if self.keep else f"row {at} of a batch"
-
-
-class _Here(NamedTuple):
-    """Data that travel with the function, where nobody broadcasts them."""
-    value: Any
-
-
-def _broadcast(data: Any) -> Any:
-    session = None
-    if "pyspark.sql" in sys.modules:
-        session = sys.modules["pyspark.sql"].SparkSession.getActiveSession()
-    try:
-        return session.sparkContext.broadcast(data)
-    except Exception:  # no Spark, or a Spark Connect, which sends functions only
-        return _Here(data)
 
 
 @functools.lru_cache(maxsize=4)
@@ -201,13 +182,13 @@ def search(codes: Any, queries: Any, k: int, where: Any = None) -> Any:
     if k < 1:
         raise Invalid(f"k is {k}: ask for at least 1")
     table = asked.collected()
-    given = _broadcast((_array(table, names), table.column("id").combine_chunks()))
+    wanted, ids = _array(table, names), table.column("id").combine_chunks()
 
     def nearest(batches: Iterator) -> Iterator:
         parts = list(batches)
         if not parts:
             return
-        (wanted, ids), rows = given.value, pa.Table.from_batches(parts)
+        rows = pa.Table.from_batches(parts)
         _, (at, distances) = worker.shared().call("nearest", {"k": k, "threads": _threads()}, [wanted, _array(rows, names)])
         number = np.repeat(np.arange(len(ids), dtype=np.int32), at.shape[1])
         yield pa.RecordBatch.from_arrays([pa.array(number), ids.take(pa.array(number)), rows.column("id").take(
@@ -229,13 +210,13 @@ def evaluate(codes: Any, queries: Any, label: str = "label") -> dict:
     names, table = base.beside(asked).names, asked.collected()
     labels = table.column(label).cast(pa.string()).combine_chunks()
     classes = labels.unique().drop_null()
-    given = _broadcast((_array(table, names), _numbers(labels, classes), classes))
+    wanted, own = _array(table, names), _numbers(labels, classes)
 
     def counts(batches: Iterator) -> Iterator:
         parts = list(batches)
         if not parts:
             return
-        (wanted, own, classes), rows = given.value, pa.Table.from_batches(parts)
+        rows = pa.Table.from_batches(parts)
         theirs = _numbers(rows.column(label).cast(pa.string()).combine_chunks(), classes, -2)
         _, (sums,) = worker.shared().call("counts", {"threads": _threads()}, [wanted, _array(rows, names), own, theirs])
         q, d = np.nonzero(sums[:, :, 0])

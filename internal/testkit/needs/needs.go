@@ -27,6 +27,7 @@ const (
 	Axe       Thing = "axe"
 	Browser   Thing = "browser"
 	Compiler  Thing = "compiler"
+	Engines   Thing = "engines"
 	FAISS     Thing = "faiss"
 	HugePages Thing = "hugepages"
 	Input     Thing = "input"
@@ -43,6 +44,7 @@ const (
 	Qemu      Thing = "qemu"
 	Shell     Thing = "shell"
 	Sklearn   Thing = "sklearn"
+	Spark     Thing = "spark"
 	Sparse    Thing = "sparse"
 	Systemd   Thing = "systemd"
 	Venv      Thing = "venv"
@@ -59,6 +61,7 @@ var facts = map[Thing]fact{
 	Axe:      {about: "axe-core of npm, which looks at pages for people who cannot see them"},
 	Browser:  {about: "Chromium or another browser of its kind, which CHROME may name"},
 	Compiler: {about: "gcc, for the race detector and for exported C code"},
+	Engines:  {about: "Python with DuckDB, ClickHouse and Dask"},
 	FAISS:    {about: "Python with faiss"},
 	HugePages: {about: "a kernel that gives large pages to those who ask",
 		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
@@ -77,9 +80,11 @@ var facts = map[Thing]fact{
 	Qemu:     {about: "qemu-user-static, for tests on arm64"},
 	Shell:    {about: "sh and bash, and the usual programs split, curl and sha256sum"},
 	Sklearn:  {about: "scikit-learn and pandas for Python"},
-	Sparse:   {about: "a file system for files of 256 GB that are empty"},
-	Systemd:  {about: "systemd-analyze, which rates the unit of the service"},
-	Venv:     {about: "Python that makes virtual environments"},
+	Spark: {about: "Spark and Java",
+		elsewhere: "a cluster and its installation take minutes: make engines has them, and nightly"},
+	Sparse:  {about: "a file system for files of 256 GB that are empty"},
+	Systemd: {about: "systemd-analyze, which rates the unit of the service"},
+	Venv:    {about: "Python that makes virtual environments"},
 }
 
 // Required reports whether a test must fail instead of being skipped if a thing is missing. An unknown name in the

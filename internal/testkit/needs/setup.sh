@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what make check needs beside Go, where it is missing.
 #
-#	sh internal/testkit/needs/setup.sh            everything
+#	sh internal/testkit/needs/setup.sh            everything but spark
 #	sh internal/testkit/needs/setup.sh THING ...  things by their names in needs.go
 #
 # Each thing is installed on its own. What cannot be had is listed at the end with the tests that are skipped for it, and
@@ -113,6 +113,16 @@ fetch_npm() {
 	rm -rf "$cache/$1-$2" && mv "$work" "$cache/$1-$2"
 }
 
+# fetch_engines THING brings packages of PyPI, whose names follow in python.txt, into an environment in the cache folder.
+has_engines() { [ -e "$cache/engines/has-$1" ] && grep "^$1 " "$here/python.txt" | cmp -s - "$cache/engines/has-$1"; }
+fetch_engines() {
+	[ -e "$cache/engines/bin/pip" ] || python3 -m venv "$cache/engines" || return 1
+	# shellcheck disable=SC2046
+	"$cache/engines/bin/pip" install -q $(sed -n "s/^$1 //p" "$here/python.txt") &&
+		grep "^$1 " "$here/python.txt" >"$cache/engines/has-$1"
+}
+has_spark() { has_engines spark && has java; }
+
 need shell "scripts of the documents" has_shell "bash curl"
 need compiler "exported C code, and the race detector" has_gcc "gcc libc6-dev"
 need python "the Python client" has_numpy "python3 python3-numpy"
@@ -127,6 +137,10 @@ need qemu "arm64" has_qemu "qemu-user-static" "qemu-user qemu-user-binfmt"
 need browser "the pages in a browser" has_browser "chromium fonts-dejavu-core" "chromium" "chromium-browser"
 need axe "what the pages are to people who cannot see" has_axe "run:fetch_npm axe" "npm" "run:fetch_npm axe"
 need onnx "exported ONNX graphs" has_onnx "run:fetch_npm onnx" "nodejs" "npm" "run:fetch_npm onnx"
+need engines "SQL in DuckDB and ClickHouse, and Dask" "has_engines engines" "run:fetch_engines engines"
+case $wanted in *" spark "*) # makes half a gigabyte, for make engines
+	need spark "Spark" has_spark "run:fetch_engines spark" "default-jre-headless" ;;
+esac
 
 if [ -n "$lost" ]; then
 	echo "setup: something is missing, and these tests are skipped:$lost"
