@@ -15,29 +15,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, Invalid, NotFound, TooLarge,
-                      Unauthorized, Unreachable, code_picture)
-
 if TYPE_CHECKING:
     from .comparison import Comparison, compare
     from .estimator import FastHash, NotFittedError
     from .index import Index
     from .model import Model
+    from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, Invalid, NotFound, TooLarge,
+                          Unauthorized, Unreachable, code_picture)
     from .worker import WorkerDied
 
 __all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "methods", "Client", "Collection", "Found",
            "Hit", "Error", "Invalid", "WorkerDied", "NotFittedError", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy",
            "DiskFull", "Unreachable", "code_picture"]
 
-# Whoever only speaks to a service does not wait for scikit-learn.
+# Nobody waits for what is not used, such as scikit-learn; other names are of the module service.
 _later = {"FastHash": "estimator", "NotFittedError": "estimator", "Index": "index", "Model": "model", "compare": "comparison",
           "Comparison": "comparison", "WorkerDied": "worker"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _later:
+    if name in __all__ and name not in ("load", "methods"):
         import importlib
-        value = getattr(importlib.import_module("." + _later[name], __name__), name)
+        value = getattr(importlib.import_module("." + _later.get(name, "service"), __name__), name)
         globals()[name] = value
         return value
     if name == "__version__":
