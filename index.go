@@ -336,10 +336,9 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if err != nil {
 		return search.Coded(err)
 	}
-	undo := ix.vectors.Set(b, rows)
-	if err = write(ctx, b); err != nil {
-		undo()
-	}
+	done := ix.vectors.Set(b, rows, ix.items.Snapshot)
+	err = write(ctx, b)
+	done(err == nil)
 	if message.Is(err, "duplicate-id") && !r.named {
 		err = message.New("numbers-taken", "%w; the rows have no ids, so they are identified by their numbers: give them ids",
 			err)

@@ -196,9 +196,9 @@ func (s *Server) writeItems(
 	if err != nil {
 		return 0, err
 	}
-	undo := o.vectors.Set(b, rows)
-	if err := write(r.Context(), b); err != nil {
-		undo()
+	done := o.vectors.Set(b, rows, o.snapshot)
+	err = write(r.Context(), b)
+	if done(err == nil); err != nil {
 		return 0, err
 	}
 	return len(b.IDs), nil

@@ -29,7 +29,7 @@ func vectorTable(w *searchtest.Fixture) *search.Table {
 			rows = append(rows, x)
 		}
 	}
-	t.Set(b, rows)
+	t.Set(b, rows, nil)
 	return t
 }
 

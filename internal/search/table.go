@@ -19,12 +19,14 @@ import (
 type Table struct {
 	mu    sync.RWMutex
 	known map[index.ID]*known
+	swept int // items that were known when those of deleted items went
 }
 
 // known is the vector of an item with a certain code.
 type known struct {
 	code   []uint64
 	vector []float32 // nil if unknown
+	coming bool      // until the item is written
 	before *known    // what a search that began before the last write needs; nil if there was nothing
 }
 
@@ -61,35 +63,52 @@ func ReadTable(
 }
 
 // Set remembers the vectors of items that are about to be written, row by row of the batch, and forgets those of items
-// that come with a code alone: their rows are nil. If the items cannot be written, undo brings back what was known.
-func (t *Table) Set(b *index.Batch, rows [][]float32) (undo func()) {
+// that come with a code alone: their rows are nil. done says whether the items were written; if not, it brings back what
+// was known. now returns the items of the moment: vectors of others go when they are as many.
+func (t *Table) Set(b *index.Batch, rows [][]float32, now func() *index.Snapshot) (done func(written bool)) {
 	if t == nil {
-		return func() {}
+		return func(bool) {}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	written := make([]*known, len(b.IDs))
+	if len(t.known) > 2*t.swept+1000 {
+		t.sweep(now())
+	}
+	coming := make([]*known, len(b.IDs))
 	for i, id := range b.IDs {
-		written[i] = &known{code: slices.Clone(b.Codes.Row(i)), vector: rows[i]}
+		coming[i] = &known{code: slices.Clone(b.Codes.Row(i)), vector: rows[i], coming: true}
 		if last := t.known[id]; last != nil {
 			last.before = nil // searches that began two writes ago are over
-			written[i].before = last
+			coming[i].before = last
 		}
-		t.known[id] = written[i]
+		t.known[id] = coming[i]
 	}
-	return func() {
+	return func(written bool) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for i, id := range b.IDs {
-			if now := t.known[id]; now == written[i] && now.before == nil {
+			coming[i].coming = false
+			if now := t.known[id]; written {
+				continue
+			} else if now == coming[i] && now.before == nil {
 				delete(t.known, id)
-			} else if now == written[i] {
+			} else if now == coming[i] {
 				t.known[id] = now.before
-			} else if now != nil && now.before == written[i] {
+			} else if now != nil && now.before == coming[i] {
 				now.before = nil
 			}
 		}
 	}
+}
+
+// sweep forgets items that are gone.
+func (t *Table) sweep(x *index.Snapshot) {
+	for id, k := range t.known {
+		if _, there := x.Get(id); !there && !k.coming {
+			delete(t.known, id)
+		}
+	}
+	t.swept = len(t.known)
 }
 
 // Vector returns the vector of an item, or nil if unknown.

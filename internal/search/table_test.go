@@ -3,6 +3,7 @@ package search
 import (
 	"testing"
 
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
@@ -12,11 +13,12 @@ func TestTableKeepsVectorsOfCodes(t *testing.T) {
 	id := index.Text("a")
 	item := func(code uint64) index.Item { return index.Item{ID: id, Code: []uint64{code}} }
 	table := NewTable()
-	write := func(code uint64, vector ...float32) (undo func()) {
+	begin := func(code uint64, vector ...float32) (done func(bool)) {
 		b := index.NewBatch(64)
 		b.Append(item(code))
-		return table.Set(b, [][]float32{vector})
+		return table.Set(b, [][]float32{vector}, nil)
 	}
+	write := func(code uint64, vector ...float32) { begin(code, vector...)(true) }
 	expect := func(when string, want map[uint64]float32) {
 		t.Helper()
 		for code := range uint64(5) {
@@ -34,20 +36,52 @@ func TestTableKeepsVectorsOfCodes(t *testing.T) {
 	expect("one write", map[uint64]float32{1: 10})
 	write(2, 20)
 	expect("two writes", map[uint64]float32{1: 10, 2: 20})
-	undo := write(2, 25)
+	done := begin(2, 25)
 	expect("the same code", map[uint64]float32{2: 25})
-	undo()
+	done(false)
 	expect("undone", map[uint64]float32{2: 20})
 	write(2)
 	expect("by its code", nil)
 	write(3, 30)
 	expect("a vector again", map[uint64]float32{3: 30})
-	undo = write(4, 40)
+	done = begin(4, 40)
 	write(4, 45)
-	undo()
+	done(false)
 	expect("undone after another write", map[uint64]float32{4: 45})
-	(*Table)(nil).Set(index.NewBatch(64), nil)()
+	(*Table)(nil).Set(index.NewBatch(64), nil, nil)(true)
 	if (*Table)(nil).Vector(item(1)) != nil {
 		t.Error("no table has a vector")
+	}
+}
+
+// TestVectorsOfDeletedItemsGo, but not those of items that are just being written.
+func TestVectorsOfDeletedItemsGo(t *testing.T) {
+	table, x := NewTable(), index.New(64, hamming.Fingerprint{}, index.Config{})
+	put := func(id int) func(bool) {
+		b := index.NewBatch(64)
+		b.Append(index.Item{ID: index.Int(int64(id)), Code: []uint64{1}})
+		done := table.Set(b, [][]float32{{float32(id)}}, x.Snapshot)
+		if err := x.Upsert(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	b := index.NewBatch(64)
+	b.Append(index.Item{ID: index.Text("slow"), Code: []uint64{1}})
+	slow := table.Set(b, [][]float32{{7}}, x.Snapshot)
+	for id := range 5000 {
+		put(id)(true)
+		if _, err := x.Delete(t.Context(), index.Int(int64(id-10))); err != nil {
+			t.Fatal(err)
+		}
+		if len(table.known) > 1100 {
+			t.Fatalf("%d vectors are known, of 11 items", len(table.known))
+		}
+	}
+	slow(true)
+	for _, id := range []index.ID{index.Text("slow"), index.Int(4999)} {
+		if table.Vector(index.Item{ID: id, Code: []uint64{1}}) == nil {
+			t.Errorf("the vector of %v is gone", id)
+		}
 	}
 }

@@ -50,7 +50,7 @@ func bothVectors(s *index.Snapshot, m vectors.Matrix) map[string]Vectors {
 			rows = append(rows, m.Row(i))
 		}
 	}
-	t.Set(b, rows)
+	t.Set(b, rows, nil)
 	return map[string]Vectors{
 		"table": t, "pass": &Pass{Open: func(context.Context) (vectors.Source, error) { return m, nil }},
 	}

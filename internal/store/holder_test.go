@@ -49,14 +49,12 @@ func (x *local) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 }
 
 func (x *local) put(ctx context.Context, b *index.Batch, vectors [][]float32, add bool) error {
-	undo, write := x.vectors.Set(b, vectors), x.index.Upsert
+	done, write := x.vectors.Set(b, vectors, x.index.Snapshot), x.index.Upsert
 	if add {
 		write = x.index.Add
 	}
 	err := write(ctx, b)
-	if err != nil {
-		undo()
-	}
+	done(err == nil)
 	return err
 }
 
