@@ -198,27 +198,20 @@ func (c *collection) write(r *http.Request, kind string, change func(o *opened) 
 	}
 }
 
-// recentWrites is a ring of the latest writes.
+// recentWrites are the latest writes, newest first.
 type recentWrites struct {
 	mu   sync.Mutex
-	list []api.Write // newest last
+	list []api.Write
 }
 
 func (r *recentWrites) add(w api.Write) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.list = append(r.list, w); len(r.list) > 40 {
-		r.list = append(r.list[:0], r.list[20:]...)
-	}
+	r.list = append([]api.Write{w}, r.list[:min(len(r.list), 19)]...)
 }
 
-// latest returns the latest writes, newest first.
 func (r *recentWrites) latest() []api.Write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := []api.Write{}
-	for i := len(r.list) - 1; i >= 0 && len(list) < 20; i-- {
-		list = append(list, r.list[i])
-	}
-	return list
+	return append([]api.Write{}, r.list...)
 }
