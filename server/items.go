@@ -326,7 +326,7 @@ func (s *Server) list(q *itemsRequest, o *opened) ([]newItem, error) {
 	if err := s.checkBatch(n); err != nil {
 		return nil, err
 	}
-	sources := []string(nil)
+	list, sources := make([]newItem, n), []string(nil)
 	for _, c := range q.columns(n) {
 		if c.given && c.entries != n {
 			return nil, bad("%s has %d entries for %d ids", c.name, c.entries, n)
@@ -334,12 +334,16 @@ func (s *Server) list(q *itemsRequest, o *opened) ([]newItem, error) {
 		if c.given && c.isSource {
 			sources = append(sources, c.name)
 		}
+		for i := range list {
+			if c.given && c.set != nil {
+				c.set(&list[i], i)
+			}
+		}
 	}
 	if len(sources) != 1 {
 		return nil, bad("give exactly one of vectors, vectors_base64 and codes beside ids, not %s",
 			cmp.Or(strings.Join(sources, " and "), "none"))
 	}
-	list := make([]newItem, n)
 	if q.VectorsBase64 != nil {
 		x, err := packedRows(*q.VectorsBase64, o, n)
 		if err != nil {
@@ -347,24 +351,6 @@ func (s *Server) list(q *itemsRequest, o *opened) ([]newItem, error) {
 		}
 		for i := range list {
 			list[i].Vector = x.Row(i)
-		}
-	}
-	for i := range list {
-		list[i].ID = &q.IDs[i]
-		if q.Vectors != nil {
-			list[i].Vector = q.Vectors[i]
-		}
-		if q.Codes != nil {
-			list[i].Code = &q.Codes[i]
-		}
-		if q.Labels != nil {
-			list[i].Label = q.Labels[i]
-		}
-		if q.Tags != nil {
-			list[i].Tags = q.Tags[i]
-		}
-		if q.Attributes != nil {
-			list[i].Attributes = q.Attributes[i]
 		}
 	}
 	return list, nil
@@ -387,17 +373,19 @@ type column struct {
 	given    bool
 	entries  int
 	isSource bool // of the codes
+	set      func(it *newItem, i int)
 }
 
 // columns lists the columns of a request for n items.
 func (q *itemsRequest) columns(n int) []column {
 	return []column{
-		{"ids", q.IDs != nil, len(q.IDs), false},
-		{"vectors", q.Vectors != nil, len(q.Vectors), true},
-		{"vectors_base64", q.VectorsBase64 != nil, n, true}, // counted when they are decoded
-		{"codes", q.Codes != nil, len(q.Codes), true},
-		{"labels", q.Labels != nil, len(q.Labels), false},
-		{"tags", q.Tags != nil, len(q.Tags), false},
-		{"attributes", q.Attributes != nil, len(q.Attributes), false},
+		{"ids", q.IDs != nil, len(q.IDs), false, func(it *newItem, i int) { it.ID = &q.IDs[i] }},
+		{"vectors", q.Vectors != nil, len(q.Vectors), true, func(it *newItem, i int) { it.Vector = q.Vectors[i] }},
+		{"vectors_base64", q.VectorsBase64 != nil, n, true, nil}, // decoded, and counted, when all else is well
+		{"codes", q.Codes != nil, len(q.Codes), true, func(it *newItem, i int) { it.Code = &q.Codes[i] }},
+		{"labels", q.Labels != nil, len(q.Labels), false, func(it *newItem, i int) { it.Label = q.Labels[i] }},
+		{"tags", q.Tags != nil, len(q.Tags), false, func(it *newItem, i int) { it.Tags = q.Tags[i] }},
+		{"attributes", q.Attributes != nil, len(q.Attributes), false,
+			func(it *newItem, i int) { it.Attributes = q.Attributes[i] }},
 	}
 }
