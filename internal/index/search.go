@@ -39,9 +39,6 @@ type Options struct {
 	Limit    int      // maximum number of hits within a radius, nearest first; 0 means all
 	Strategy Strategy // empty lets the planner choose
 	Threads  int      // 0 means all cores
-
-	// Fingerprint identifies the model that made the query; zeros mean unknown. Queries of another model are rejected.
-	Fingerprint hamming.Fingerprint
 }
 
 // Hit is a found item.
@@ -126,10 +123,7 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	if err := o.Rank.check(s.bits, o); err != nil {
 		return err
 	}
-	if err := s.CheckFilter(o.Filter); err != nil {
-		return err
-	}
-	return s.fingerprint.Accept(o.Fingerprint)
+	return s.CheckFilter(o.Filter)
 }
 
 // answer works in two stages: it finds the nearest items in all segments by the searched bits, then orders them by all

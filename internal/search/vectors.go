@@ -193,7 +193,6 @@ var ErrNoVectors = errors.New("a reranking needs the items' vectors, but there a
 // Pass reads vectors from a source, in one pass for all queries of a request. Rows are matched with items by id, or by
 // row number if they have no ids.
 type Pass struct {
-	Name string // for errors; empty means none
 	// Open opens the source; a request may need it several times.
 	Open     func(ctx context.Context) (vectors.Source, error)
 	Progress func(rows int) // may be nil
@@ -205,11 +204,6 @@ type Pass struct {
 func (p *Pass) Of(
 	ctx context.Context, _ *index.Snapshot, ids map[index.ID]bool, dim int,
 ) (found map[index.ID][]float32, err error) {
-	defer func() {
-		if err != nil && p.Name != "" {
-			err = fmt.Errorf("%s: %w", p.Name, err)
-		}
-	}()
 	src, err := p.Open(ctx)
 	if err != nil {
 		return nil, err
