@@ -342,7 +342,8 @@ func (r *pictureNames) read(in *input, what noun) (bool, error) {
 		first, _, more := bytes.Cut(line, []byte(" "))
 		switch {
 		case more && !bytes.ContainsAny(first, "\t,;") && r.isName(string(first)):
-			return false, message.New("space-separated", "%s: separate names and %s by a comma or a tab", in.path, what.things())
+			return false, message.New("space-separated",
+				"%s: separate names and %s by a comma or a tab", in.path, what.things())
 		case i == 0 && bytes.IndexByte(line, '\t') >= 0:
 			format = "tsv"
 		case i == 0 && bytes.ContainsAny(line, ",;"):
