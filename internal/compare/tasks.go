@@ -167,8 +167,8 @@ func signCodes(mean []float32) encoder {
 type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
 	error)
 
-// floats are vectors to search: the queries, the items that decide and the learned ones, and where classes were held out
-// the queries of those and all items.
+// floats are vectors to search: the queries, the items that decide and the learned ones, and where classes were held
+// out the queries of those and all items.
 type floats struct{ queries, items, learned, unseen, all vectors.Matrix }
 
 // judgeFloats fills in a row about a search among vectors.

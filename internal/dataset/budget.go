@@ -63,7 +63,8 @@ func (in *input) content() int64 { return max(in.size, in.came) }
 // than the content justifies.
 func (in *input) worth(values int) error {
 	if in.made += int64(values); in.made-madeValues > madeFactor*in.content() {
-		return fmt.Errorf("%s: %d values in its rows, far more than its %d bytes can be worth", in.path, in.made, in.content())
+		return fmt.Errorf("%s: %d values in its rows, far more than its %d bytes can be worth",
+			in.path, in.made, in.content())
 	}
 	return nil
 }

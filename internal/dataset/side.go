@@ -107,8 +107,8 @@ func (e *entries[T]) load(s *Set, r *pictureNames) error {
 	return nil
 }
 
-// readSide reads a file of labels, tags or ids in the order of the rows, and reports whether it names pictures. The input
-// is closed, but it goes on counting memory.
+// readSide reads a file of labels, tags or ids in the order of the rows, and reports whether it names pictures. The
+// input is closed, but it goes on counting memory.
 func readSide(path string, what noun, r *pictureNames) (in *input, texts []string, named bool, err error) {
 	if in, err = openInput(path); err != nil {
 		return nil, nil, false, err

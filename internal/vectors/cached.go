@@ -15,9 +15,10 @@ import (
 // Cached is a source that computes its rows once: the first pass reads the underlying source and stores its rows, later
 // passes read the stored ones. Reading files or extracting picture features takes much longer than reading memory.
 //
-// Values stay in memory up to a limit and go to a temporary file beyond it. Ids, labels and tags are needed in the first
-// pass alone: later ones have none. A pass that ends early stores nothing. If the file cannot be written, every pass reads
-// the underlying source. Rows that the source drops after the first pass because of a repeated id are dropped here too.
+// Values stay in memory up to a limit and go to a temporary file beyond it. Ids, labels and tags are needed in the
+// first pass alone: later ones have none. A pass that ends early stores nothing. If the file cannot be written, every
+// pass reads the underlying source. Rows that the source drops after the first pass because of a repeated id are
+// dropped here too.
 type Cached struct {
 	src    Source
 	limit  int64  // bytes of values in memory

@@ -1,5 +1,6 @@
 // Package fashion embeds the demo's pictures in the binary: 6,000 training and 1,000 query pictures of Fashion-MNIST,
-// 28 x 28 grey: the first 600 and 100 of each of the ten classes, in the order of the data set. Their licence is in NOTICE.
+// 28 x 28 grey: the first 600 and 100 of each of the ten classes, in the order of the data set. Their licence is in
+// NOTICE.
 package fashion
 
 import (
