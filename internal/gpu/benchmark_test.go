@@ -7,16 +7,23 @@ import (
 	"time"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fasthash/boost/growertest"
 )
 
 // BenchmarkBit learns one bit of 200 trees on the device, and on the cores.
 func BenchmarkBit(b *testing.B) {
 	d := open(b)
-	for _, s := range growertest.Sizes {
-		b.Run(s.Name, func(b *testing.B) {
-			x, z := growertest.Mixture(s.Rows, s.Columns)
-			o, err := s.Options.WithDefaults()
+	for _, s := range []growerCase{
+		{name: "20000x320", rows: 20_000, columns: 320, options: boost.Options{NodeFeatures: -1}},
+		{name: "50000x320", rows: 50_000, columns: 320, options: boost.Options{NodeFeatures: -1}},
+		{name: "50000x320-default", rows: 50_000, columns: 320,
+			options: boost.Options{Boost: boost.Logistic, Depth: 6, Rate: 0.5, ColumnShare: 0.5}},
+		{name: "50000x11200", rows: 50_000, columns: 11_200},
+		{name: "50000x11200-all", rows: 50_000, columns: 11_200, options: boost.Options{NodeFeatures: -1}},
+		{name: "1000000x320", rows: 1_000_000, columns: 320, options: boost.Options{NodeFeatures: -1}},
+	} {
+		b.Run(s.name, func(b *testing.B) {
+			x, z := mixture(s.rows, s.columns)
+			o, err := s.options.WithDefaults()
 			if err != nil {
 				b.Fatal(err)
 			}

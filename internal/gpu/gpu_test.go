@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fasthash/boost/growertest"
 	"hashgrove/internal/gpu/worker"
 	"hashgrove/internal/testkit/needs"
 )
@@ -74,7 +73,7 @@ func TestLostDevice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
 			d.child.limit = 2 * time.Second
-			x, z := growertest.Mixture(3000, 20)
+			x, z := mixture(3000, 20)
 			o := boost.Options{Rounds: 400}
 			want, err := boost.New(x, o, 0)
 			if err != nil {
@@ -106,7 +105,7 @@ func TestLostDevice(t *testing.T) {
 func TestNoMemory(t *testing.T) {
 	t.Setenv(worker.ColumnBytes, "1000")
 	d := open(t)
-	x, z := growertest.Mixture(3000, 20)
+	x, z := mixture(3000, 20)
 	fit, err := boost.NewOn(t.Context(), d, x, boost.Options{Rounds: 3}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +124,7 @@ func TestNoMemory(t *testing.T) {
 // TestCancel ends a training in the middle of a bit.
 func TestCancel(t *testing.T) {
 	d := open(t)
-	x, z := growertest.Mixture(3000, 20)
+	x, z := mixture(3000, 20)
 	fit, err := boost.NewOn(t.Context(), d, x, boost.Options{Rounds: 5000}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -139,13 +138,6 @@ func TestCancel(t *testing.T) {
 	if notes := d.Notes(); len(notes) > 0 {
 		t.Errorf("notes %q", notes)
 	}
-}
-
-// TestGrower compares the trees of the device with those of the cores, and sees that they are the device's own.
-func TestGrower(t *testing.T) {
-	d := open(t)
-	growertest.Run(t, d)
-	checkNotes(t, d)
 }
 
 // checkNotes sees that the cores had to help only where they must.

@@ -10,7 +10,7 @@ import (
 
 // Grower grows the trees of bits over the same columns. There are two: the cores of this machine (this package), and a
 // device (package gpu). Everything that decides about a tree is a sum of integers, or arithmetic on single rows, or a
-// sum in a fixed order, so both give the same trees to the last bit; package growertest is what they have in common.
+// sum in a fixed order, so both give the same trees to the last bit.
 //
 // A grower knows the rows, and how they weigh after each tree. The Trainer knows the ensemble: which trees it keeps,
 // and when it has enough.
