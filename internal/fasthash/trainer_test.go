@@ -192,26 +192,6 @@ func TestChangedOptionsAreRefused(t *testing.T) {
 	mustTrain(t, saved, d)
 }
 
-func TestGrowOnOtherDataKeepsTheFirstBits(t *testing.T) {
-	first := mustTrain(t, quick(4), pictures(t, 0, 300))
-	j, d := quick(6), pictures(t, 300, 500)
-	j.Grow = first
-	m := mustTrain(t, j, d)
-	if len(m.Info.Runs) != 2 || m.Info.Runs[0].Bits != 4 || m.Info.Runs[1].Bits != 6 {
-		t.Errorf("runs %+v", m.Info.Runs)
-	}
-	if m.Encoder.Fingerprint(4) != first.Fingerprint() {
-		t.Error("the first bits have another fingerprint")
-	}
-	if err := m.Check(); err != nil {
-		t.Error(err)
-	}
-	j.Order = TSH
-	if _, err := j.Train(context.Background(), d); err == nil {
-		t.Error("the TSH order grew a model")
-	}
-}
-
 // sampled is a training with samples of rows and columns.
 func sampled(bits int) Trainer {
 	m := quick(bits)
@@ -254,7 +234,7 @@ func TestEveryWayMakesTheSameModel(t *testing.T) {
 			}
 			grown := mustTrain(t, m, c.other)
 			if grown.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || !slices.Equal(grown.Info.Added, m.Grow.Info.Added) ||
-				grown.Encoder.Bits() != 4 {
+				grown.Encoder.Bits() != 4 || len(grown.Info.Runs) != 2 || grown.Check() != nil {
 				t.Error("grown on other rows it has other first bits or columns")
 			}
 		})
@@ -270,6 +250,11 @@ func TestGrowingKeepsTheColumns(t *testing.T) {
 	_, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels)))
 	if d := message.Differs(err, "wrong-dimension", "12", "15"); d != "" {
 		t.Errorf("grown on wider rows: %s", d)
+	}
+	tsh := m
+	tsh.Order = TSH
+	if _, err := tsh.Train(context.Background(), d); err == nil {
+		t.Error("the TSH order grew a model")
 	}
 	m.Grow = mustTrain(t, withColumns(2, columns.Off), d)
 	if made := mustTrain(t, m, d); made.Info.Added != nil || m.Report.linear != "grown-without" {

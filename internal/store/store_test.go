@@ -14,7 +14,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
@@ -88,40 +87,6 @@ func TestAppending(t *testing.T) {
 			if most := 3 * n * 20 / blockLimit; r.Blocks > most {
 				t.Errorf("%d blocks, want at most %d", r.Blocks, most)
 			}
-		})
-	}
-}
-
-// TestRefused checks that what the index rejects never reaches the disk.
-func TestRefused(t *testing.T) {
-	with := func(f func(b *index.Batch)) *index.Batch {
-		b := index.NewBatch(60)
-		b.Append(index.Item{ID: index.Int(2), Code: []uint64{1 << 63}})
-		f(b)
-		return b
-	}
-	for name, b := range map[string]*index.Batch{
-		"id twice":     with(func(b *index.Batch) { b.Append(b.Item(0)) }),
-		"id there":     with(func(b *index.Batch) { b.IDs[0] = index.Int(1) }),
-		"long id":      with(func(b *index.Batch) { b.IDs[0] = index.Text(strings.Repeat("x", maxID+1)) }),
-		"other length": {IDs: []index.ID{index.Int(2)}, Codes: hamming.NewCodes(1, 61)},
-		"other model":  with(func(b *index.Batch) { b.Fingerprint = hamming.Fingerprint{1} }),
-		"bits beyond":  with(func(b *index.Batch) { b.Codes.Data[0] = 1 }),
-		"long label":   with(func(b *index.Batch) { b.Labels = []string{strings.Repeat("x", index.MaxText+1)} }),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, path := create(t, Options{Bits: 60, Fingerprint: hamming.Fingerprint{2}})
-			first := index.NewBatch(60)
-			first.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
-			ok(t, s.Add(ctx, first))
-			w := expected{}
-			w.put(first)
-			if s.Add(ctx, b) == nil {
-				t.Fatal("it was added")
-			}
-			w.has(t, s)
-			ok(t, s.Close())
-			w.has(t, open(t, path, OpenOptions{}))
 		})
 	}
 }
@@ -319,8 +284,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestTooManyAttributes: an item's existing and new attributes together must fit.
-func TestTooManyAttributes(t *testing.T) {
+// TestRefused: what is refused never reaches the disk: ids that are too long, and too many attributes, the existing and
+// the new ones of an item together. The state machine has the others.
+func TestRefused(t *testing.T) {
 	with := func(prefix string, n int) *index.Batch {
 		it := index.Item{ID: index.Int(1), Code: []uint64{0}, Attributes: map[string]index.Value{}}
 		for i := range n {
@@ -338,6 +304,11 @@ func TestTooManyAttributes(t *testing.T) {
 		if d := message.Differs(err, "too-many-attributes", "257", "256"); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
+	}
+	long := with("a", 0)
+	long.IDs[0] = index.Text(strings.Repeat("x", maxID+1))
+	if s.Upsert(ctx, long) == nil {
+		t.Error("a long id was taken")
 	}
 	ok(t, s.Close())
 	w := expected{}

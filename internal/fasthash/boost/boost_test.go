@@ -82,7 +82,8 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	x, z, weight := hills(rng, predictBlock+trimBlock+77, 11)
 	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5},
 		{Rounds: 6, NodeFeatures: 4, Depth: 6, TrimMass: 0.9},
-		{Rounds: 6, NodeFeatures: 5, Boost: Logistic}, {Rounds: 6, NodeFeatures: -1}} {
+		{Rounds: 6, NodeFeatures: 5, Boost: Logistic}, {Rounds: 6, RowShare: 0.5},
+		{Rounds: 6, RowShare: 0.5, ColumnShare: 0.5, Boost: Logistic}, {Rounds: 6, NodeFeatures: -1}} {
 		var first *model.Ensemble
 		var said []int8
 		for _, threads := range []int{1, 2, 7} {
@@ -145,28 +146,25 @@ func TestXOR(t *testing.T) {
 
 func TestConstantBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	for _, sign := range []int8{-1, 1} {
-		x, z, _ := hills(rng, 100, 3)
-		for i := range z {
-			z[i] = sign
+	for boost, trees := range map[Algorithm]int{AdaBoost: 1, Logistic: 2} {
+		o := Options{Boost: boost, Rounds: 5}
+		for _, sign := range []int8{-1, 1} {
+			x, _, _ := hills(rng, 100, 3)
+			e, output, miss := fit(t, newTrainer(t, x, o, 1), slices.Repeat([]int8{sign}, x.Rows), nil, 1, 0)
+			if miss != 0 || output[0] != sign || e.Trees() != trees {
+				t.Errorf("%s, z = %d: error %v with %d trees", boost, sign, miss, e.Trees())
+			}
 		}
-		if e, output, miss := fit(t, newTrainer(t, x, Options{}, 1), z, nil, 1, 0); miss != 0 || output[0] != sign ||
-			e.Trees() != 1 {
-			t.Errorf("z = %d: error %v with %d trees", sign, miss, e.Trees())
+		// Nothing to tell the rows apart, and as many of one sign as of the other: no tree is better than chance, one is kept.
+		x := columnsOf(20, 2, func(i, j int) uint8 { return uint8(j) })
+		e, _, miss := fit(t, newTrainer(t, x, o, 1), slices.Repeat([]int8{-1, 1}, 10), nil, 1, 0)
+		if miss != 0.5 || e.Trees() != trees {
+			t.Errorf("%s: error %v with %d trees", boost, miss, e.Trees())
 		}
-	}
-	// Nothing to tell the rows apart, and as many of one sign as of the other: no tree is better than chance, one is kept.
-	x := columnsOf(20, 2, func(i, j int) uint8 { return uint8(j) })
-	z := make([]int8, x.Rows)
-	for i := range z {
-		z[i] = int8(2*(i%2) - 1)
-	}
-	if e, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5}, 1), z, nil, 1, 0); miss != 0.5 || e.Trees() != 1 {
-		t.Errorf("error %v with %d trees", miss, e.Trees())
 	}
 	// Five of a sign are too few for a split.
-	x = columnsOf(40, 1, func(i, j int) uint8 { return uint8(i) })
-	z = slices.Repeat([]int8{1}, x.Rows)
+	x := columnsOf(40, 1, func(i, j int) uint8 { return uint8(i) })
+	z := slices.Repeat([]int8{1}, x.Rows)
 	copy(z, []int8{-1, -1, -1, -1, -1})
 	if _, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5}, 1), z, nil, 1, 0); miss != 5.0/40 {
 		t.Errorf("five of a sign: error %v", miss)

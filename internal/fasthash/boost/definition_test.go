@@ -293,48 +293,6 @@ func TestTrimEqualsSorting(t *testing.T) {
 	}
 }
 
-func TestTreeEqualsGrowingNodeByNode(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 3))
-	for turn := range 150 {
-		columns := 1 + rng.IntN(20)
-		if turn%25 == 0 {
-			columns = 505 + rng.IntN(40) // on both sides of fewColumns
-		}
-		x, z, weight := problem(rng, 1+rng.IntN(200), columns)
-		o := Options{Depth: 1 + turn%8, NodeFeatures: []int{-1, 0, 1, 3, 9, 200}[rng.IntN(6)], MinNode: rng.IntN(5) - 1,
-			TrimMass: []float64{-1, 0.9, 0.99}[rng.IntN(3)]}
-		b := newTrainer(t, x, o, 1+turn%3)
-		if err := b.setProblem(z, weight); err != nil {
-			t.Fatal(err)
-		}
-		b.updateMasses(b.z, 1, 1)
-		b.trim()
-		b.grow(7, 3<<9)
-
-		rows := rowsOf(b)
-		if b.o.TrimMass > 0 {
-			rows = slowTrim(rows, b.o.TrimMass)
-		}
-		s := slowTree{b, 7, 3 << 9, make([]uint32, len(b.tree.bin)), make([]uint8, len(b.tree.bin)),
-			make([]bool, 1<<b.o.Depth)}
-		for i := range s.bin {
-			s.bin[i] = noBin
-		}
-		s.grow(0, 0, rows)
-		for i := range s.bin {
-			if s.bin[i] != b.tree.bin[i] || s.bin[i] != noBin && s.feature[i] != b.tree.feature[i] {
-				t.Fatalf("turn %d, node %d: column %d bin %d, want %d %d", turn, i, b.tree.feature[i], b.tree.bin[i], s.feature[i],
-					s.bin[i])
-			}
-		}
-		for i, plus := range s.leaf {
-			if plus != (b.tree.leaf[i/64]>>(i%64)&1 == 1) {
-				t.Fatalf("turn %d: leaf %d is not %v", turn, i, plus)
-			}
-		}
-	}
-}
-
 // Histograms that are taken from the parent's must be the same as those that are counted.
 func TestKeptHistogramsChangeNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))

@@ -166,27 +166,3 @@ func TestStepsOfLeavesAreBounded(t *testing.T) {
 		}
 	}
 }
-
-func TestLogisticBoostingOfConstantBits(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	for _, sign := range []int8{-1, 1} {
-		x, z, _ := hills(rng, 100, 3)
-		for i := range z {
-			z[i] = sign
-		}
-		e, output, miss := fit(t, newTrainer(t, x, Options{Boost: Logistic}, 1), z, nil, 1, 0)
-		if miss != 0 || output[0] != sign || e.Trees() != 2 {
-			t.Errorf("z = %d: error %v with %d trees", sign, miss, e.Trees())
-		}
-	}
-	// Nothing to tell the rows apart, and as many of one sign as of the other.
-	x := columnsOf(20, 2, func(i, j int) uint8 { return uint8(j) })
-	z := make([]int8, x.Rows)
-	for i := range z {
-		z[i] = int8(2*(i%2) - 1)
-	}
-	if e, _, miss := fit(t, newTrainer(t, x, Options{Boost: Logistic, Rounds: 5}, 1), z, nil, 1, 0); miss != 0.5 ||
-		e.Trees() != 2 {
-		t.Errorf("error %v with %d trees", miss, e.Trees())
-	}
-}

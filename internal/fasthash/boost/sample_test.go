@@ -3,7 +3,6 @@ package boost
 import (
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 )
@@ -20,13 +19,17 @@ func isDrawn(seed, id uint64, row int, share float64) bool {
 	return float64((v^v>>31)>>32)/(1<<32) < math.Floor(share*(1<<32))/(1<<32)
 }
 
-// A tree of a sample is the tree of the rows and columns in it.
-func TestSampledTreeEqualsGrowingNodeByNode(t *testing.T) {
+// A tree is the one grown node by node, of a sample that of the rows and columns in it.
+func TestTreeEqualsGrowingNodeByNode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 3))
-	for turn := range 100 {
-		x, z, weight := problem(rng, 1+rng.IntN(300), 1+rng.IntN(20))
-		o := Options{Depth: 1 + turn%5, NodeFeatures: []int{-1, 0, 3}[rng.IntN(3)], MinNode: rng.IntN(5) - 1,
-			TrimMass: []float64{-1, 0.9}[rng.IntN(2)], RowShare: []float64{0, 0.3, 0.7, 1}[rng.IntN(4)],
+	for turn := range 200 {
+		columns := 1 + rng.IntN(20)
+		if turn%25 == 0 {
+			columns = 505 + rng.IntN(40) // on both sides of fewColumns
+		}
+		x, z, weight := problem(rng, 1+rng.IntN(300), columns)
+		o := Options{Depth: 1 + turn%8, NodeFeatures: []int{-1, 0, 1, 3, 9, 200}[rng.IntN(6)], MinNode: rng.IntN(5) - 1,
+			TrimMass: []float64{-1, 0.9, 0.99}[rng.IntN(3)], RowShare: []float64{0, 0.3, 0.7, 1}[rng.IntN(4)],
 			ColumnShare: []float64{0, 0.01, 0.5, 1}[rng.IntN(4)]}
 		b := newTrainer(t, x, o, 1+turn%3)
 		if err := b.setProblem(z, weight); err != nil {
@@ -55,6 +58,11 @@ func TestSampledTreeEqualsGrowingNodeByNode(t *testing.T) {
 						s.feature[i], s.bin[i])
 				}
 			}
+			for i, plus := range s.leaf {
+				if plus != (b.tree.leaf[i/64]>>(i%64)&1 == 1) {
+					t.Fatalf("turn %d: leaf %d is not %v", turn, i, plus)
+				}
+			}
 		}
 	}
 }
@@ -79,33 +87,6 @@ func TestShares(t *testing.T) {
 	}
 	if share := float64(rows) / float64(trees*x.Rows); math.Abs(share-0.3) > 0.01 || len(seen) != len(b.usable) {
 		t.Errorf("%v of the rows and %d of %d columns are drawn", share, len(seen), len(b.usable))
-	}
-}
-
-func TestSamplingIsTheSameOnAnyNumberOfThreads(t *testing.T) {
-	rng := rand.New(rand.NewPCG(33, 3))
-	x, z, weight := hills(rng, 3*trimBlock/2, 12)
-	for _, o := range []Options{
-		{Rounds: 6, RowShare: 0.5}, {Rounds: 6, ColumnShare: 0.5}, {Rounds: 6, RowShare: 0.5, ColumnShare: 0.5, Boost: Logistic},
-	} {
-		a, output, _ := fit(t, newTrainer(t, x, o, 1), z, weight, 3, 2)
-		for _, threads := range []int{2, 5} {
-			b := newTrainer(t, x, o, threads)
-			for range 2 { // nothing stays from the bit before
-				if e, other, _ := fit(t, b, z, weight, 3, 2); !reflect.DeepEqual(a, e) || !slices.Equal(output, other) {
-					t.Errorf("%+v: other trees on %d threads", o, threads)
-				}
-			}
-		}
-		all := o
-		all.RowShare, all.ColumnShare = 1, 1
-		none := o
-		none.RowShare, none.ColumnShare = 0, 0
-		e, _, _ := fit(t, newTrainer(t, x, all, 2), z, weight, 3, 2)
-		want, _, _ := fit(t, newTrainer(t, x, none, 2), z, weight, 3, 2)
-		if !reflect.DeepEqual(e, want) || reflect.DeepEqual(e, a) {
-			t.Errorf("%+v: a share of 1 is not all, or a share is all", o)
-		}
 	}
 }
 

@@ -38,28 +38,3 @@ func TestTallyIsTheSumOneByOne(t *testing.T) {
 		}
 	}
 }
-
-// The sums of whole numbers, which are counted, and of others are those that the order of the groups gives, to the bit.
-func TestSumsOfGroupsHaveTheirOrder(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 5))
-	for _, p := range []int{0, 3, 70} {
-		y := kinds(t, r, 300)["classes"]
-		inf, _ := pushSome(t, r, y, Options{noMerge: true}, p)
-		q := inf.p.(*grouped)
-		for _, scale := range []float64{1, 3, 16, 0.1, 1 << 40} {
-			x := make([]float64, len(q.size))
-			for g := range x {
-				x[g] = scale * float64(r.IntN(7)-3)
-			}
-			var want sums[float64]
-			want.reset(p)
-			for g, v := range x {
-				want.add(q.bits(int32(g)), v)
-			}
-			got, err := q.sumAll(ctx, x)
-			if err != nil || got.s != want.s || !slices.Equal(got.set, want.set) {
-				t.Errorf("%d bits, numbers by %v: %+v, want %+v; error %v", p, scale, got, want, err)
-			}
-		}
-	}
-}
