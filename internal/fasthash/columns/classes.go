@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
@@ -17,25 +18,28 @@ import (
 // Scores that take the place of the columns. With s_t the linear or kernel score of class t and π_t the share of its
 // rows,
 //
-//	u_t(x) = (s_t(x) - π_t) / √π_t                   so that rare classes count as much as frequent ones; or not divided
+//	u_t(x) = (s_t(x) - π_t) / √π_t                   so that rare classes count as much as frequent ones
 //	p_t(x) = exp(β u_t) / (sum of the same over all)  shares; or u_t itself, β = 0
 //
-// Whether scores are linear or of a kernel, divided or not, and β, are those whose codes - the classes having random
-// ones - find rows of other parts best, by queries and by classes alike. Not divided, with β = 0, a bit is the ridge
-// regression of its class code, as in SDH.
+// Whether scores are linear or of a kernel, and β, are those whose codes - the classes having random ones - find rows
+// of other parts best, by classes alike. Where no class is too small to be judged, they are to be found by queries and
+// by classes alike, and u_t may also be divided by the fourth root of π_t, which suits queries as unequal as the rows.
 
-// form is what is made of the scores: u, divided or not, or its shares if β is not 0.
+// form is what is made of the scores: u, or its shares if β is not 0.
 type form struct {
-	beta      float64
-	undivided bool
+	beta float64
+	mild bool // u is divided by the fourth root
 }
 
 // forms lists what to choose from.
-var forms = [...]form{{}, {undivided: true}, {beta: 0.5}, {beta: 1}, {beta: 2}, {beta: 4}}
+var forms = [...]form{{}, {mild: true}, {beta: 0.5}, {beta: 1}, {beta: 2}, {beta: 4}}
+
+// judgedLeast is the rows of the smallest class from which on forms are chosen by queries too.
+const judgedLeast = 12
 
 func (f form) String() string {
-	if f.undivided {
-		return "without weights of classes"
+	if f.mild {
+		return "with mild weights of classes"
 	}
 	return fmt.Sprintf("of sharpness %v", f.beta)
 }
@@ -67,8 +71,11 @@ func FitClasses(ctx context.Context, d *supervision.Data, o Options) (best *Colu
 		}
 		share := shares(d, o.Part, len(s.Names))
 		for _, to := range forms {
-			if to.beta > 0 && d.Labels == nil {
-				break // any number of tags may be right
+			if to.beta > 0 && d.Labels == nil { // any number of tags may be right
+				continue
+			}
+			if to.mild && !byQueries(d) {
+				continue
 			}
 			maps := to.maps(share)
 			values, err := model.Transform(ctx, o.Threads, s.Values, maps...)
@@ -111,16 +118,25 @@ func shares(d *supervision.Data, part []uint8, n int) []float64 {
 	return share
 }
 
+// byQueries reports whether there are classes, unequal ones, and all are large enough to be judged.
+func byQueries(d *supervision.Data) bool {
+	if d.Labels == nil {
+		return false
+	}
+	sizes := slices.DeleteFunc(d.Labels.Counts(), func(n int) bool { return n == 0 })
+	return slices.Min(sizes) >= judgedLeast && slices.Max(sizes) > slices.Min(sizes)
+}
+
 // maps returns the maps from scores to u, for β = 0, or to p.
 func (f form) maps(share []float64) []model.Map {
 	n := len(share)
 	m := &model.Affine{Weight: vectors.Matrix{Rows: n, Cols: n}, Mean: linalg.Float32s(share)}
 	for _, p := range share {
-		factor := 1.0
-		if !f.undivided {
-			factor /= math.Sqrt(p)
-		}
-		if f.beta > 0 {
+		factor := 1 / math.Sqrt(p)
+		switch {
+		case f.mild:
+			factor = math.Sqrt(factor)
+		case f.beta > 0:
 			factor *= f.beta
 		}
 		m.Scale = append(m.Scale, float32(factor))
@@ -155,10 +171,13 @@ func (o Options) judge(ctx context.Context, d *supervision.Data, values vectors.
 		if err != nil {
 			return 0, err
 		}
-		if d.Labels != nil {
-			sum += (r.MAP + r.MacroMAP) / 2
-		} else {
+		switch {
+		case d.Labels == nil:
 			sum += r.MAP
+		case byQueries(d):
+			sum += (r.MAP + r.MacroMAP) / 2
+		default:
+			sum += r.MacroMAP // in which rare classes count as much as frequent ones
 		}
 	}
 	return sum / Parts, nil

@@ -324,7 +324,7 @@ func TestScoresBalanceClasses(t *testing.T) {
 	}
 }
 
-// TestFormsAreTheDefinition: scores less the share of a class, divided by its root or not, and what is made of them.
+// TestFormsAreTheDefinition: scores less the share of a class, divided by one of its roots, and what is made of them.
 func TestFormsAreTheDefinition(t *testing.T) {
 	scores := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{0.7, 0.1, 0.2, 0.3, 0.6, 0.1}}
 	share := []float64{0.8, 0.15, 0.05}
@@ -336,10 +336,11 @@ func TestFormsAreTheDefinition(t *testing.T) {
 		for i := range scores.Rows {
 			want, sum := make([]float64, len(share)), 0.0
 			for k, p := range share {
-				if want[k] = float64(scores.Row(i)[k]) - p; !f.undivided {
-					want[k] /= math.Sqrt(p)
+				power := 0.5
+				if f.mild {
+					power = 0.25
 				}
-				if f.beta > 0 {
+				if want[k] = (float64(scores.Row(i)[k]) - p) * math.Pow(p, -power); f.beta > 0 {
 					want[k] = math.Exp(f.beta * want[k])
 				}
 				sum += want[k]
