@@ -63,10 +63,12 @@ if [ -d iaprtc12/images ] && [ ! -e iapr.npy ]; then
 	tr ' ' ';' <iaprtc12/labels.txt | paste -d, iaprtc12/ids.txt - | sed 's/,/.jpg,/' >iapr-tagged.txt
 	./hashgrove features iaprtc12/images --size 64 --kind gist320 --tags iapr-tagged.txt -o iapr-all.npy --quiet >&2
 	"$python" - <<'PYTHON'
+import os
 import numpy as np
 ids = open("iaprtc12/ids.txt").read().split()
 part = dict(zip((i + ".jpg" for i in ids), open("iaprtc12/split.txt").read().split()))
-names, tags, x = open("iapr-all.ids.txt").read().split(), open("iapr-all.tags.txt").read().split("\n"), np.load("iapr-all.npy")
+names = [os.path.basename(n) for n in open("iapr-all.ids.txt").read().split()]
+tags, x = open("iapr-all.tags.txt").read().split("\n"), np.load("iapr-all.npy")
 for out, want in (("iapr", "train"), ("iapr-queries", "test")):
     rows = [i for i, n in enumerate(names) if part[n] == want]
     np.save(out + ".npy", x[rows])
@@ -91,19 +93,18 @@ d = r["data"]
 print(f"## {sys.argv[2]}\n")
 print(f"{d['learned']:,} rows learned, {d['new']:,} new items, {d['queries']:,} queries, {d['dim']:,} dimensions, "
       f"{r['scale'] if r.get('scale') else 'columns as they are'}.\n")
-print("| method | bits | MAP, new | precision, new | MAP, learned | precision, learned | codes, new | codes, learned "
-      "| learned in a mix | recall@10 | train s |")
-print("|---|---|---|---|---|---|---|---|---|---|---|")
+print("| method | bits | MAP, new: Hamming | as it ranks | ranking | nearest of its class | MAP, learned | codes, new | train s |")
+print("|---|---|---|---|---|---|---|---|---|")
 for row in sorted(r["rows"], key=lambda v: -v["map"]):
     if row.get("error"):
         print(f"| {row['method']} | {row['bits']} | failed: {row['error']} |")
         continue
-    l = row["learned_items"]
+    best, learned = row.get("ranked", row), row["learned_items"]
     bold = "**" if row["recommended"] else ""
-    share, recall = row.get("mixed_learned_share"), row.get("neighbour_recall_10")
-    print(f"| {bold}{row['method']}{bold} | {row['bits']} | {row['map']:.3f} | {row['reachable_precision']:.3f} | {l['map']:.3f} "
-          f"| {l['precision']:.3f} | {row['distinct_codes']:,} | {l['distinct_codes']:,} "
-          f"| {f'{share:.2f}' if share else '-'} | {f'{recall:.3f}' if recall else '-'} | {row['train_seconds']:.1f} |")
+    bits = f"{row['bits']} + {row['detail_bits']}" if row.get("detail_bits") else row["bits"]
+    print(f"| {bold}{row['method']}{bold} | {bits} | {row['map']:.3f} | {best['map']:.3f} | {row.get('rank', '-')} "
+          f"| {best.get('nearest_of_class_10', 0):.3f} | {learned.get('ranked', learned)['map']:.3f} | {row['distinct_codes']:,} "
+          f"| {row['train_seconds']:.1f} |")
 print()
 PYTHON
 }
