@@ -22,7 +22,7 @@ import (
 //	p_t(x) = exp(β u_t) / (sum of the same over all)  shares; or u_t itself, β = 0
 //
 // Whether scores are linear or of a kernel, and β, are those whose codes - the classes having random ones - find rows
-// of other parts best, by classes alike. Where no class is too small to be judged, they are to be found by queries and
+// of other parts best, by classes alike. Where hardly a class is too small to be judged, they are to be found by queries and
 // by classes alike, and u_t may also be divided by the fourth root of π_t, which suits queries as unequal as the rows.
 
 // form is what is made of the scores: u, or its shares if β is not 0.
@@ -34,8 +34,8 @@ type form struct {
 // forms lists what to choose from.
 var forms = [...]form{{}, {mild: true}, {beta: 0.5}, {beta: 1}, {beta: 2}, {beta: 4}}
 
-// judgedLeast is the rows of the smallest class from which on forms are chosen by queries too.
-const judgedLeast = 12
+// Forms are chosen by queries too if nine of ten classes have this many rows.
+const judgedLeast = 10
 
 func (f form) String() string {
 	if f.mild {
@@ -118,13 +118,14 @@ func shares(d *supervision.Data, part []uint8, n int) []float64 {
 	return share
 }
 
-// byQueries reports whether there are classes, unequal ones, and all are large enough to be judged.
+// byQueries reports whether there are classes, unequal ones, and nearly all are large enough to be judged.
 func byQueries(d *supervision.Data) bool {
 	if d.Labels == nil {
 		return false
 	}
 	sizes := slices.DeleteFunc(d.Labels.Counts(), func(n int) bool { return n == 0 })
-	return slices.Min(sizes) >= judgedLeast && slices.Max(sizes) > slices.Min(sizes)
+	slices.Sort(sizes)
+	return sizes[len(sizes)/10] >= judgedLeast && sizes[0] < sizes[len(sizes)-1]
 }
 
 // maps returns the maps from scores to u, for β = 0, or to p.
