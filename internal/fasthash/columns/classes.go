@@ -22,8 +22,9 @@ import (
 //	p_t(x) = exp(β u_t) / (sum of the same over all)  shares; or u_t itself, β = 0
 //
 // Whether scores are linear or of a kernel, and β, are those whose codes - the classes having random ones - find rows
-// of other parts best, by classes alike. Where hardly a class is too small to be judged, they are to be found by queries and
-// by classes alike, and u_t may also be divided by the fourth root of π_t, which suits queries as unequal as the rows.
+// of other parts best, by classes alike. Where hardly a class is too small to be judged, they are to be found by
+// queries and by classes alike, and u_t may also be divided by the fourth root of π_t: that suits queries as unequal
+// as the rows.
 
 // form is what is made of the scores: u, or its shares if β is not 0.
 type form struct {
