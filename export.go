@@ -100,7 +100,7 @@ func exportCodes(ctx context.Context, path string, o ExportOptions) (*Export, er
 		}
 	}
 	return &Export{o.Form, codes.Bits, 0, codes.Len(), f.Fingerprint.String(), warnings, func(w io.Writer) error {
-		return foreign.WriteFAISS(w, codes, ids)
+		return codes.WriteFAISS(w, ids)
 	}}, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"hashgrove"
-	"hashgrove/internal/export"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
@@ -182,7 +181,7 @@ func TestFAISSFilesComeBack(t *testing.T) {
 				want = append(want, fmt.Sprint(ids[i]))
 			}
 			var b bytes.Buffer
-			if err := export.WriteFAISS(&b, c, ids); err != nil {
+			if err := c.WriteFAISS(&b, ids); err != nil {
 				t.Fatal(err)
 			}
 			r, err := hamming.NewReader(&b)
@@ -220,7 +219,7 @@ func TestFAISSReadsOurFiles(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "codes.faiss")
 	var b bytes.Buffer
-	if err := export.WriteFAISS(&b, c, ids); err != nil {
+	if err := c.WriteFAISS(&b, ids); err != nil {
 		t.Fatal(err)
 	}
 	write(t, path, b.Bytes())

@@ -1,3 +1,5 @@
+// Package export writes models for other programs: as a graph from vectors to codes and margins for ONNX runtimes.
+// Exported trees give the model's own bits for every vector: thresholds are the float32 values at which its bins begin.
 package export
 
 import (

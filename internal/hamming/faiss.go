@@ -64,7 +64,35 @@ type faissHead struct {
 	D, CodeSize int32
 	Total       int64
 	Trained     uint8
-	Metric      int32
+	Metric      int32 // METRIC_L2, the placeholder in binary indexes
+}
+
+// WriteFAISS writes the codes as an IndexBinaryFlat or, with ids, as an IndexBinaryIDMap around one. Codes are padded
+// with zeros to whole bytes, which changes no distance.
+func (c Codes) WriteFAISS(w io.Writer, ids []int64) error {
+	if ids != nil && len(ids) != c.Len() {
+		panic(fmt.Sprintf("hamming: %d ids for %d codes", len(ids), c.Len()))
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	put := func(v any) { _ = binary.Write(out, binary.LittleEndian, v) } // errors stay until Flush
+	head := faissHead{int32(8 * c.Bytes()), int32(c.Bytes()), int64(c.Len()), 1, 1}
+	if ids != nil {
+		put([]byte(faissIDMap))
+		put(head)
+	}
+	put([]byte(faissFlat))
+	put(head)
+	put(uint64(c.Len() * c.Bytes()))
+	var packed []byte
+	for i := range c.Len() {
+		packed = c.AppendBytes(packed[:0], i)
+		_, _ = out.Write(packed)
+	}
+	if ids != nil {
+		put(uint64(len(ids)))
+		put(ids)
+	}
+	return out.Flush()
 }
 
 func openFAISS(in *bufio.Reader) (*faissFile, error) {
