@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
@@ -68,13 +69,13 @@ type aboutFile struct {
 
 // Describe says what is in a file: a model, codes, an index or a backup of one. Progress may be nil.
 func Describe(ctx context.Context, path string, progress func(Step)) (*FileInfo, error) {
-	return describe(path, func() (*aboutFile, error) { return describeIndex(ctx, path, counter(progress)) })
+	return describe(ctx, path, func() (*aboutFile, error) { return describeIndex(ctx, path, counter(progress)) })
 }
 
 // Verify is like Describe for people who want to know whether the file is undamaged: it checks every byte. It says less
 // about an index.
 func Verify(ctx context.Context, path string, progress func(Step)) (*FileInfo, error) {
-	return describe(path, func() (*aboutFile, error) { return verifyIndex(ctx, path, counter(progress)) })
+	return describe(ctx, path, func() (*aboutFile, error) { return verifyIndex(ctx, path, counter(progress)) })
 }
 
 // counter returns what reports a kind of steps, or nil if nobody wants to know.
@@ -88,8 +89,8 @@ func counter(progress func(Step)) func(what string) func(done, total int) {
 }
 
 // describe reads a whole file of any kind.
-func describe(path string, ofIndex func() (*aboutFile, error)) (*FileInfo, error) {
-	f, err := aboutAny(path, ofIndex)
+func describe(ctx context.Context, path string, ofIndex func() (*aboutFile, error)) (*FileInfo, error) {
+	f, err := aboutAny(ctx, path, ofIndex)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +101,15 @@ func describe(path string, ofIndex func() (*aboutFile, error)) (*FileInfo, error
 	return &FileInfo{path, f.Type, f.Bits, f.DetailBits, f.Fingerprint, items, f.warnings, *f}, nil
 }
 
-func aboutAny(path string, ofIndex func() (*aboutFile, error)) (*aboutFile, error) {
-	kind, _, err := fileio.FileKind(path)
+func aboutAny(ctx context.Context, path string, ofIndex func() (*aboutFile, error)) (*aboutFile, error) {
+	kind, ours, err := fileio.FileKind(path)
 	if err != nil {
 		return nil, err
 	}
-	if kind == fileio.Model {
+	if ours && kind == fileio.Model {
 		return describeModel(path)
 	}
-	f, err := hamming.ReadFile(path) // also reads NumPy arrays
+	f, err := readCodes(ctx, path)
 	if errors.Is(err, hamming.ErrKind) {
 		r, err := ofIndex()
 		if errors.Is(err, hamming.ErrKind) {
@@ -122,6 +123,24 @@ func aboutAny(path string, ofIndex func() (*aboutFile, error)) (*aboutFile, erro
 	about := aboutCodes(path, "codes", f.Codes.Bits, f.Fingerprint)
 	about.Codes, about.IDs = f.Codes.Len(), f.IDs != nil
 	return about, nil
+}
+
+// readCodes reads a file of codes, also of NumPy.
+func readCodes(ctx context.Context, path string) (*hamming.Table, error) {
+	f, err := hamming.ReadFile(path)
+	if format, _, _ := dataset.FormatOf(path); !errors.Is(err, hamming.ErrKind) || format != "npy" {
+		return f, err
+	}
+	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, Codes: true})
+	if err != nil {
+		return nil, err
+	}
+	in, err := dataset.FromPacked(set, path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := in.Read(ctx, set.Rows(), 0, func(int) {})
+	return &hamming.Table{Codes: b.Codes}, err
 }
 
 // aboutCodes begins the description of a file with codes.

@@ -76,7 +76,7 @@ func exportModel(path string, o ExportOptions) (*Export, error) {
 
 func exportCodes(ctx context.Context, path string, o ExportOptions) (*Export, error) {
 	var warnings []string
-	f, err := hamming.ReadFile(path)
+	f, err := readCodes(ctx, path)
 	if errors.Is(err, hamming.ErrKind) {
 		f, warnings, err = indexCodes(ctx, path)
 	}

@@ -49,6 +49,9 @@ func foreignCodes(t *testing.T) hamming.Codes {
 // TestCodesFromElsewhere makes an index of codes in every form, and finds the same in each.
 func TestCodesFromElsewhere(t *testing.T) {
 	foreignCodes(t)
+	if out := succeed(t, "info", "codes.npy"); !strings.Contains(out, "50 codes") {
+		t.Errorf("codes of NumPy are described as %s", out)
+	}
 	var ids strings.Builder
 	for i := range 50 {
 		fmt.Fprintf(&ids, "p%d\n", i)

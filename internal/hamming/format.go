@@ -2,8 +2,6 @@ package hamming
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/binary"
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
@@ -12,8 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -254,10 +250,10 @@ func (f *npy) end(rows int) error {
 	return err
 }
 
-// Reader reads codes from a code file, a NumPy array or a FAISS binary index. Memory is bounded, except for an
-// IndexBinaryIDMap, whose ids follow all codes.
+// Reader reads codes from a code file or a FAISS binary index. Memory is bounded, except for an IndexBinaryIDMap, whose
+// ids follow all codes.
 type Reader struct {
-	Bits        int         // length of every code; all bits of a NumPy array or FAISS index
+	Bits        int         // length of every code; all bits of a FAISS index
 	Fingerprint Fingerprint // of the model; zeros if unknown
 	IDs         bool        // the codes have ids
 	First       int         // number of the first row, or -1 if the file does not say
@@ -268,9 +264,6 @@ type Reader struct {
 // NewReader detects the format from the first bytes and reads the header.
 func NewReader(r io.Reader) (*Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
-	if start, _ := b.Peek(len(npyMagic)); string(start) == npyMagic {
-		return newNPYReader(b)
-	}
 	if start, _ := b.Peek(4); isFAISS(start) {
 		return newFAISSReader(b)
 	}
@@ -322,86 +315,12 @@ func ReadFile(path string) (*Table, error) {
 	return t, nil
 }
 
-const npyMagic = "\x93NUMPY"
-
 // npyHeader returns the header of an array of bytes. It always has 128 bytes so that it can be overwritten.
 func npyHeader(rows, bytes int) []byte {
-	h := append([]byte(npyMagic), 1, 0, 118, 0)
+	h := []byte("\x93NUMPY\x01\x00\x76\x00")
 	h = fmt.Appendf(h, "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, bytes)
 	for len(h) < 127 {
 		h = append(h, ' ')
 	}
 	return append(h, '\n')
-}
-
-var (
-	npyDescr   = regexp.MustCompile(`'descr' *: *'[|<>=]?u1'`)
-	npyFortran = regexp.MustCompile(`'fortran_order' *: *True`)
-	npyShape   = regexp.MustCompile(`'shape' *: *\( *(\d+) *, *(\d+) *,? *\)`)
-)
-
-// newNPYReader returns a Reader of an array of uint8 with one row per code.
-func newNPYReader(r *bufio.Reader) (*Reader, error) {
-	damaged := func(format string, args ...any) error {
-		return fmt.Errorf("%w: NumPy array: %s", ErrDamaged, fmt.Sprintf(format, args...))
-	}
-	start := make([]byte, len(npyMagic)+2, 12)
-	if _, err := io.ReadFull(r, start); err != nil {
-		return nil, damaged("the header is cut short")
-	}
-	size := 2
-	if start[len(npyMagic)] > 1 {
-		size = 4
-	}
-	length := make([]byte, 4)
-	if _, err := io.ReadFull(r, length[:size]); err != nil {
-		return nil, damaged("the header is cut short")
-	}
-	n := binary.LittleEndian.Uint32(length)
-	if n > 1<<16 {
-		return nil, damaged("a header of %d bytes: at most %d are allowed", n, 1<<16)
-	}
-	text := make([]byte, n)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, damaged("the header is cut short")
-	}
-	text = bytes.TrimSpace(text)
-	shape := npyShape.FindSubmatch(text)
-	if !npyDescr.Match(text) || npyFortran.Match(text) || shape == nil {
-		return nil, fmt.Errorf("the NumPy array %q does not hold codes: "+
-			"save packed uint8 of shape (rows, bytes) in C order", text)
-	}
-	rows, err1 := strconv.ParseInt(string(shape[1]), 10, 48)
-	width, err2 := strconv.Atoi(string(shape[2]))
-	if err1 != nil || err2 != nil || width < 1 || width > MaxBits/8 {
-		return nil, fmt.Errorf("the NumPy array of shape (%s, %s) does not hold codes of 1 to %d bytes",
-			shape[1], shape[2], MaxBits/8)
-	}
-	step := int64(codesPerSection(8 * width))
-	out := &Reader{Bits: 8 * width, First: -1}
-	var buf []byte
-	codes := NewCodes(0, out.Bits)
-	out.next = func() (Codes, []string, error) {
-		if rows == 0 {
-			if _, err := r.ReadByte(); err == nil {
-				return Codes{}, nil, damaged("there are bytes after the last row")
-			} else if err != io.EOF {
-				return Codes{}, nil, err
-			}
-			return Codes{}, nil, io.EOF
-		}
-		n := int(min(rows, step))
-		buf = slices.Grow(buf[:0], n*width)[:n*width]
-		if _, err := io.ReadFull(r, buf); err == io.EOF || err == io.ErrUnexpectedEOF {
-			return Codes{}, nil, damaged("the file ends %d or more rows early", max(rows-step, 1))
-		} else if err != nil {
-			return Codes{}, nil, err
-		}
-		rows -= int64(n)
-		if codes.Data = codes.Data[:0]; !codes.Append(buf) {
-			panic("hamming: whole bytes did not fit")
-		}
-		return codes, nil, nil
-	}
-	return out, nil
 }
