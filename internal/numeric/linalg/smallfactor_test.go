@@ -2,14 +2,11 @@ package linalg
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"hashgrove/internal/numeric/gemm"
-	"hashgrove/internal/testkit/fencetest"
 	"hashgrove/internal/testkit/methodtest"
-	"hashgrove/internal/testkit/needs"
 )
 
 // slowBlock defines the small factor and its inverse: one chain per value, in the order of k.
@@ -66,33 +63,6 @@ func TestSmallFactorIsTheDefinition(t *testing.T) {
 			x.Row(w + 1)[w+1] = float32(v)
 			if s.factor(x, 2, w) {
 				t.Errorf("%d columns: a pivot of %v was taken", w, v)
-			}
-		}
-	}
-}
-
-// TestSubtractStaysInside compares the kernel of this machine with the plain one, bit by bit, where memory ends behind
-// all that it may touch.
-func TestSubtractStaysInside(t *testing.T) {
-	needs.Kernels(t, hasKernel)
-	rng := rand.New(rand.NewPCG(7, 9))
-	for n := range 40 {
-		for _, stride := range []int{subtractCols, subtractCols + 3} {
-			f := fencetest.Slice[float64](t, max(1, (n-1)*stride+1))
-			x := fencetest.Slice[float64](t, max(1, (n-1)*stride+subtractCols))
-			y := fencetest.Slice[float64](t, subtractCols)
-			for _, v := range [][]float64{f, x, y} {
-				for i := range v {
-					v[i] = math.Ldexp(rng.NormFloat64(), rng.IntN(100)-50) * float64(rng.IntN(5))
-				}
-			}
-			want := slices.Clone(y)
-			subtract(n, stride, f, x, y)
-			subtractGo(n, stride, f, x, want)
-			for j := range y {
-				if math.Float64bits(y[j]) != math.Float64bits(want[j]) {
-					t.Fatalf("%d rows, stride %d: value %d is %v instead of %v", n, stride, j, y[j], want[j])
-				}
 			}
 		}
 	}
