@@ -229,7 +229,7 @@ func (f *aboutFile) fillModel(m *model.Model) {
 func (f *FileInfo) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // whoever writes it into a page asks for that
+	e.SetEscapeHTML(false) // a page escapes it itself
 	err := e.Encode(f.about)
 	return b.Bytes(), err
 }

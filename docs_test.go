@@ -1,11 +1,15 @@
 package hashgrove_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"hashgrove"
+	"hashgrove/api"
 )
 
 // TestLinksOfDocsResolve checks every relative link of the documents, and the headings that links point to.
@@ -33,6 +37,26 @@ func TestDocsNameRealFunctions(t *testing.T) {
 		for _, found := range named.FindAllStringSubmatch(readText(t, file), -1) {
 			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + found[2] + `[(\[]`).MatchString(readText(t, found[1])) {
 				t.Errorf("%s: %s has no function %s", file, found[1], found[2])
+			}
+		}
+	}
+}
+
+// TestDefaultsAreTheSameInPythonAndHTTP: other languages repeat the defaults that Go has.
+func TestDefaultsAreTheSameInPythonAndHTTP(t *testing.T) {
+	d := hashgrove.Defaults()
+	for file, texts := range map[string][]string{
+		"client/python/hashgrove/estimator.py": {
+			fmt.Sprintf("self, bits: int = %d, effort: str = %q, method: str = %q,", d.Bits, d.Effort, d.Method),
+			fmt.Sprintf("min_shared: int = %d,", d.MinShared), fmt.Sprintf("if self.min_shared != %d:", d.MinShared),
+		},
+		"server/openapi.json": {
+			fmt.Sprintf(`"default": %d`, api.DefaultK), fmt.Sprintf(`"enum": ["auto", "hamming", "margins", "expected"], "default": %q`, api.Auto),
+		},
+	} {
+		for _, text := range texts {
+			if !strings.Contains(readText(t, file), text) {
+				t.Errorf("%s does not have %s", file, text)
 			}
 		}
 	}

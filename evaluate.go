@@ -365,7 +365,7 @@ func pick(x vectors.Matrix, rows []int) vectors.Matrix {
 	return some
 }
 
-// notable is the share of training rows from which the figures are in doubt.
+// notable is the share of training rows above which the figures are in doubt.
 const notable = 0.05
 
 // addLearned adds the share of training rows on both sides, and a warning if it is high.

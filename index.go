@@ -166,7 +166,7 @@ func (ix *Index) ReadVectors(d *Data) error {
 }
 
 // SetVectors keeps the items' vectors in memory, by id, so that searches can rerank and explain. Call it before several
-// goroutines use the index. Vectors from which the model makes another code than the item has are left out; items
+// goroutines use the index. Vectors that the model gives another code than the item has are left out; items
 // written later bring theirs.
 func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if ix.model == nil {

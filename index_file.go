@@ -100,7 +100,7 @@ func (o IndexOptions) Open(ctx context.Context, path string) (*Index, error) {
 	return &Index{o: o, model: m, items: s, file: s}, nil
 }
 
-// manyQueries is the number of queries in a request from which it pays to make an index in memory.
+// manyQueries is the number of queries in a request above which an index in memory pays off.
 const manyQueries = 1 << 10
 
 // selection returns the items of an index for a request with a filter and some queries. Of a file that is only read,

@@ -124,7 +124,7 @@ func (r *run) noteCopies() {
 			about = "about "
 		}
 		r.addNote(Note{"copies", fmt.Sprintf("%s%d of the %d rows are copies of other rows: held out while the other is "+
-			"learned from, they flatter the figures for new items", about, n, r.data.Rows), true})
+			"learned from, they make the figures for new items look better", about, n, r.data.Rows), true})
 	}
 }
 

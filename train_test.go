@@ -228,7 +228,7 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	}
 }
 
-// TestCopiesAreTold: rows that occur twice flatter the figures for new items, and the report says so.
+// TestCopiesAreTold: rows that occur twice make the figures for new items look better, and the report says so.
 func TestCopiesAreTold(t *testing.T) {
 	path := shop(t, 400)
 	b, err := os.ReadFile(path)

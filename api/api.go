@@ -1,5 +1,5 @@
-// Package api is the vocabulary of Hashgrove: requests, answers, items, and errors that can be told apart. It depends
-// only on the standard library.
+// Package api is the vocabulary of Hashgrove: requests, answers, items, and errors to test for with errors.Is. It
+// depends only on the standard library.
 //
 // The JSON tags define both the service's wire format and the command's --json output, so an answer looks the same
 // wherever it comes from. Everything that searches is a Searcher: an index in memory or in a file, the client of a

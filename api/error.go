@@ -12,9 +12,9 @@ type ErrorCode string
 
 func (c ErrorCode) Error() string { return string(c) }
 
-// The errors that can be told apart, in a program and across the network.
+// The errors to test for with errors.Is, in a program and across the network.
 const (
-	ErrInvalid     ErrorCode = "invalid"     // the request cannot be meant so
+	ErrInvalid     ErrorCode = "invalid"     // the request makes no sense
 	ErrUnsupported ErrorCode = "unsupported" // this cannot be done here
 	ErrNotFound    ErrorCode = "not_found"   // there is no such item
 	ErrExists      ErrorCode = "exists"      // there is such an item already
@@ -24,7 +24,7 @@ const (
 	ErrDimension   ErrorCode = "dimension"   // the vector has another number of values than the model takes
 	ErrNoVector    ErrorCode = "no_vector"   // a vector is needed, and a code has none
 	ErrTooLarge    ErrorCode = "too_large"   // more was asked for than is allowed
-	ErrLocked      ErrorCode = "locked"      // somebody has the file open
+	ErrLocked      ErrorCode = "locked"      // another program, or this one, has the file open
 	ErrReadOnly    ErrorCode = "read_only"   // this can only be read
 	ErrDamaged     ErrorCode = "damaged"     // the file is damaged
 )

@@ -1,6 +1,6 @@
 """Runs a notebook without Jupyter: python3 run_notebook.py notebook.ipynb [--write]
 
-Cells run one after the other in one namespace, and what fails ends it. --write keeps what cells print and show in the
+Cells run in order in one namespace, and what fails ends it. --write keeps what cells print and show in the
 file, as Jupyter does; pages of more than 20,000 characters are left out.
 """
 

@@ -121,7 +121,7 @@ func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Maker, s 
 	return path, k, err
 }
 
-// openVectors opens files of vectors, one after the other, with the labels or tags beside them.
+// openVectors opens files of vectors, in sequence, with the labels or tags beside them.
 func openVectors(paths ...string) (*dataset.Set, error) {
 	spec := dataset.Spec{Paths: paths}
 	for _, path := range paths {

@@ -210,7 +210,7 @@ func (runner *Runner) sample(rows, all int) []bool {
 	return keep
 }
 
-// data returns a sample of the rows in memory, or all. The set holds several copies of the rows, one after the other;
+// data returns a sample of the rows in memory, or all. The set holds several copies of the rows, back to back;
 // the sample has all copies of a row or none.
 func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows int) (vectors.Source, error) {
 	if rows == 0 {

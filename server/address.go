@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// checkAddress refuses requests whose parameters cannot be read wholly. Package url leaves out what it cannot parse, so
+// checkAddress refuses requests with parameters that cannot be read. Package url leaves out what it cannot parse, so
 // that a stray % or ; would drop a filter.
 func checkAddress(r *http.Request) error {
 	if !utf8.ValidString(r.URL.Path) {

@@ -80,7 +80,7 @@ func kind(r *http.Request) string {
 	return t
 }
 
-// readJSON decodes a body holding one JSON value: wholly, or it is refused. What decoding needs comes from the same
+// readJSON decodes a body holding one JSON value, strictly. What decoding needs comes from the same
 // memory budget as the body, and vectors must be such as the collection's model takes; c is nil where there are none.
 func (s *Server) readJSON(a *answer, r *http.Request, c *collection, v any) error {
 	if k := kind(r); k != kindJSON {
@@ -99,7 +99,7 @@ func (s *Server) readJSON(a *answer, r *http.Request, c *collection, v any) erro
 	return d.decode(http.MaxBytesReader(a, r.Body, s.limits.Body), v)
 }
 
-// ReadJSON reads the JSON of a Route, wholly or not at all.
+// ReadJSON reads the JSON of a Route, strictly.
 func (s *Server) ReadJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	return s.readJSON(w.(*answer), r, nil, v)
 }

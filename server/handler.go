@@ -16,7 +16,7 @@ import (
 // version is the program's version as a header value.
 var version = []string{model.Version}
 
-// slow is the duration from which a request is logged.
+// slow is the duration above which a request is logged.
 const slow = time.Second
 
 // Handler answers all requests. In order: request id and common headers, access control (access.go), routing

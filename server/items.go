@@ -180,7 +180,7 @@ func (s *Server) putItems(a *answer, r *http.Request, c *collection) (any, error
 func (s *Server) put(r *http.Request, c *collection, q *itemsRequest) (any, error) {
 	n, err := c.write(r, "put", func(o *opened) (int, error) {
 		if q.Mode == "add" {
-			return s.writeItems(r, o, q, o.store.Add) // of several that add one id, one wins, and the others are told
+			return s.writeItems(r, o, q, o.store.Add) // of several that add one id, one wins, and the others get an error
 		}
 		return s.writeItems(r, o, q, o.store.Upsert)
 	})

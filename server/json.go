@@ -21,7 +21,7 @@ import (
 	"hashgrove/internal/search"
 )
 
-// Requests are decoded wholly or not at all: keys in another case, twice or unknown, text that is not UTF-8, and null,
+// Requests are decoded strictly: keys in another case, twice or unknown, text that is not UTF-8, and null,
 // which would leave a value as it is, are errors. In a vector, null stands for a missing value, since that is how
 // JavaScript writes NaN. Lists, vectors, nesting and memory are bounded while decoding.
 
@@ -79,7 +79,7 @@ func (d *decoder) Read(b []byte) (int, error) {
 	if more := 2*(d.read-d.at) - d.buffer; more > small {
 		if !d.take(more) {
 			d.failed = busy("many large requests are being read")
-			return 0, d.failed // without bytes, since whoever gets some comes again
+			return 0, d.failed // without bytes, since a reader that gets some calls again
 		}
 		d.buffer += more
 	}

@@ -49,11 +49,11 @@ func TestValidRequestsAreDecodedAsByPackageJSON(t *testing.T) {
 // decoderOfThree is a decoder for vectors of three values, with so much memory.
 func decoderOfThree(memory int64) *decoder {
 	m := &model.Model{Encoder: &model.Projection{Weight: make([]float32, 3*8), Threshold: make([]float32, 8)}}
-	limits := Limits{Batch: 100_000, Bodies: memory}.withDefaults()
+	limits := Limits{Batch: 100_000, Bodies: memory}.WithDefaults()
 	return &decoder{answer: &answer{budget: &budget{left: memory}}, limits: &limits, model: m}
 }
 
-// TestWhatIsRefused: every request that cannot be understood wholly is refused with the name of what is wrong.
+// TestWhatIsRefused: every request that is not understood is refused with the name of what is wrong.
 func TestWhatIsRefused(t *testing.T) {
 	for text, names := range map[string]string{
 		``: "empty", ` `: "empty", `{`: "early", `{"name":"a`: "early", `{}{}`: "byte", `{} x`: "byte", `[]`: "list",

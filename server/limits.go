@@ -39,7 +39,8 @@ type Limits struct {
 	Created     int // collections created over HTTP; 1,000
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults fills in the defaults.
+func (l Limits) WithDefaults() Limits {
 	usual := Limits{
 		Header: 32 << 10, Body: 64 << 20, Bodies: 256 << 20, Upload: 64 << 20,
 		Searches: max(4, 2*runtime.GOMAXPROCS(0)), Waiting: 256, Wait: 5 * time.Second,

@@ -94,7 +94,7 @@ func givenVectors(ctx context.Context) ([][]float32, bool) {
 }
 
 // SetVectors keeps the vectors of a collection's items in memory, by id, so that searches can rerank and explain.
-// Vectors from which the model makes another code than the item has are left out.
+// Vectors that the model gives another code than the item has are left out.
 func (s *Server) SetVectors(ctx context.Context, name string, ids []string, rows [][]float32) error {
 	c, err := s.collection(name)
 	if err != nil {

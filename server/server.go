@@ -140,7 +140,7 @@ type Server struct {
 // New opens the collections and returns a server for them.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
-		options: o, limits: o.Limits.withDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
+		options: o, limits: o.Limits.WithDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
 		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(),
 	}
 	if s.log == nil {

@@ -57,7 +57,7 @@ class Examples(unittest.TestCase):
         subprocess.run([sys.executable, "-B", "-c", HIDDEN], check=True, cwd=os.path.dirname(os.path.abspath(__file__)))
 
     def test_light_import(self):
-        """Whoever only speaks to a service loads neither scikit-learn nor a process."""
+        """A program that only uses a service loads neither scikit-learn nor a process."""
         script = "import sys, hashgrove; hashgrove.Client; assert 'sklearn' not in sys.modules and 'hashgrove.worker' not in sys.modules"
         subprocess.run([sys.executable, "-B", "-c", script], check=True, cwd=os.path.dirname(os.path.abspath(__file__)))
 

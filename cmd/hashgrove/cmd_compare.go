@@ -101,7 +101,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Output")
 	c.data.bind(f, "Data")
 	c.data.bindPictures(f)
-	f.IntVar(&c.minShared, "min-shared", 2, "least `NUMBER` of tags that similar rows share")
+	f.IntVar(&c.minShared, "min-shared", hashgrove.Defaults().MinShared, "least `NUMBER` of tags that similar rows share")
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries")
 	cli.Group(f, "Files beside the queries")

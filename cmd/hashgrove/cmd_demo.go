@@ -44,7 +44,7 @@ that put the pictures of a class in the order of their likeness, search with one
 	f := cmd.Flags()
 	f.StringVarP(&c.save, "output", "o", "", "`FOLDER` to write the pictures, the model and the report to")
 	c.file.Bind(f)
-	f.IntVar(&c.bits, "bits", 64, "code length in `BITS`")
+	f.IntVar(&c.bits, "bits", hashgrove.Defaults().Bits, "code length in `BITS`")
 	cli.Group(f, "Demo")
 	return cmd
 }

@@ -43,7 +43,7 @@ groups need little memory, however many pairs there are.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&c.radius, "radius", -1, "`BITS` in which two codes may differ; needed")
+	f.IntVar(&c.radius, "radius", -1, "number of `BITS` in which two codes may differ; required")
 	f.BoolVar(&c.options.Groups, "groups", false, "find groups, not pairs")
 	f.IntVar(&c.options.Most, "most", hashgrove.MostPairs, "`NUMBER` of pairs that are allowed")
 	cli.Group(f, "Duplicates")

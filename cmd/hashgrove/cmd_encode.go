@@ -27,15 +27,15 @@ func (a *app) encode() *cobra.Command {
 		Short: "Turn vectors into codes",
 		Long: `Turn vectors into codes, row by row in bounded memory. The output's name, or --to, decides its form:
   hgc   code file with ids, checksums and the model's fingerprint
-  npy   uint8 matrix of packed bits, the first bit highest, as in numpy.packbits
+  npy   uint8 matrix of packed bits, most significant bit first, as in numpy.packbits
   raw   just the packed bytes (.bin)
   hex   one line of hexadecimal digits per row (.hex, .txt)
   csv   lines id,code with hexadecimal codes
   jsonl lines {"row": 0, "id": "a", "code": "0f"}, with an id if the data have ids
-  parquet id, label, tags and unsigned 64-bit integers code, or code_0, code_1, ... above 64 bits, the first bit highest
+  parquet id, label, tags and unsigned 64-bit integers code, or above 64 bits code_0, code_1, ..., highest bit first
 
 Input can be a pipe, or - for standard input, except for Parquet, npz and pictures, which are not read in order.
--o - writes codes to standard output. JSON lines are answered one by one.`,
+-o - writes codes to standard output. A pipe of JSON lines is answered line by line.`,
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -

@@ -44,7 +44,7 @@ Recall of neighbours is the share of a query's ten nearest vectors that is among
 It needs no labels: without labels, tags or pairs it is all that is measured. Of more than 1,000 queries, 1,000 are
 used for both, evenly spread.
 
-A model recognises its training rows. Their codes flatter it, so eval says what share of the base they are. To measure
+A model does better on its training rows than on new ones, so eval says what share of the base they are. To measure
 items added later, use a base and queries that training has not seen.
 
 Queries of classes held out of training are measured separately, against the whole base, by Hamming distance.

@@ -34,7 +34,7 @@ func (a *app) verify() *cobra.Command {
 		Long: `Read the whole file, check every checksum, length and range, and print a line per intact file.
 A damaged file is an error that names the damaged section.
 
-Intact means undamaged, not genuine: whoever can write a file can write a valid one. To make sure that it is the file
+Intact means undamaged, not genuine: anyone who can write a file can write a valid one. To make sure that it is the file
 its author made, compare its SHA-256 (sha256sum FILE) with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    cobra.MinimumNArgs(1),

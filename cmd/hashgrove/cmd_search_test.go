@@ -171,7 +171,7 @@ func TestSearchPrintsTablesAndCSV(t *testing.T) {
 	}
 }
 
-// TestSearchMistakes checks how what goes wrong is told.
+// TestSearchMistakes checks how mistakes are reported.
 func TestSearchMistakes(t *testing.T) {
 	indexed(t)
 	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 16 --rounds 3 -o other.hgm")...)

@@ -137,7 +137,8 @@ func (s *similarity) check() error {
 }
 
 func (s *similarity) bind(flags *pflag.FlagSet) {
-	flags.IntVar(&s.minShared, "min-shared", 2, "`NUMBER` of common tags that make two rows similar")
+	flags.IntVar(&s.minShared, "min-shared", hashgrove.Defaults().MinShared,
+		"`NUMBER` of shared tags that makes two rows similar")
 	flags.StringVar(&s.pairs, "pairs", "", pairsUsage)
 	cli.Group(flags, "Similarity")
 }

@@ -119,7 +119,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.IntVar(&a.threads, "threads", 0, "`NUMBER` of worker threads, 0 for all cores; it never changes a result")
-	flags.Uint64Var(&a.seed, "seed", 1, "`SEED` of everything random")
+	flags.Uint64Var(&a.seed, "seed", hashgrove.Defaults().Seed, "`SEED` of everything random")
 	flags.BoolVar(&a.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&a.quiet, "quiet", false, "print no progress and no notes")
 	flags.BoolP("help", "h", false, "print this help")

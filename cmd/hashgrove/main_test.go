@@ -305,7 +305,7 @@ func TestEncodeChoosesTheFormByName(t *testing.T) {
 	}
 }
 
-// TestMistakes checks how what goes wrong is told.
+// TestMistakes checks how mistakes are reported.
 func TestMistakes(t *testing.T) {
 	shop(t)
 	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4", "--rounds", "5", "-o", "m.hgm")

@@ -164,7 +164,7 @@ func (f *file) checkPages(group, leaf int) (memory int64, err error) {
 				"a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
 				header.UncompressedPageSize, values)
 		}
-		// A dictionary stays in memory; pages of values are read one after the other.
+		// A dictionary stays in memory; pages of values are read in sequence.
 		page := 2*int64(header.UncompressedPageSize) + valueBytes*int64(values)
 		if header.Type == format.DictionaryPage {
 			dictionary += page

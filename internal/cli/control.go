@@ -15,7 +15,7 @@ func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0
 // cannot pass for a message of ours.
 func Message(s string) string { return strings.ReplaceAll(visible(s), "\n", "\n    ") }
 
-// visible escapes characters that a terminal would interpret, because names in files come from strangers.
+// visible escapes characters that a terminal would interpret, because names in files are untrusted.
 func visible(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == utf8.RuneError }) < 0 {
 		return s

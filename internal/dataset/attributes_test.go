@@ -197,7 +197,7 @@ func TestAttributesAreRecognised(t *testing.T) {
 	}
 }
 
-// TestAttributesFindTheirItems: by id where the file has ids, else by row; and mistakes are told.
+// TestAttributesFindTheirItems: by id where the file has ids, else by row; and mistakes are reported.
 func TestAttributesFindTheirItems(t *testing.T) {
 	t.Chdir(t.TempDir())
 	fileOf(t, ".", "ids.csv", "id,n\nx,1\ny,2\n")

@@ -81,7 +81,7 @@ func sampleCodes(in *input, format string, spec *Spec) (form codeForm, err error
 	digits := 0
 	for i := range rows {
 		if err = r.t.next(); err != nil && i > 0 {
-			break // whoever reads the row reports it
+			break // reported when the row is read
 		} else if err == io.EOF {
 			return form, message.New("no-rows", "%s: has no rows", in.path)
 		} else if err != nil {

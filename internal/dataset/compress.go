@@ -143,7 +143,7 @@ func (in *input) Close() error {
 }
 
 // head returns the first bytes, at most maxTake, without consuming them. They are valid until the next call. For a
-// stream of JSON lines it returns the first line, so that nobody waits for more.
+// stream of JSON lines it returns the first line, so that it can be answered at once.
 func (in *input) head() ([]byte, error) {
 	if in.stream != nil {
 		if line, ok := in.firstLine(); ok {

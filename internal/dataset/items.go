@@ -26,7 +26,7 @@ func AreCodes(paths []string) (bool, error) {
 		if IsStream(path) {
 			continue // looking would consume its beginning
 		}
-		// Leave errors to whoever reads the file: the path may be a pattern.
+		// Reading the file reports errors: the path may be a pattern.
 		if kind, ok, _ := fileio.FileKind(path); ok && kind == fileio.Codes {
 			coded++
 		} else if faiss, _ := hamming.IsFAISS(path); faiss {

@@ -203,7 +203,7 @@ func (t Options) replay(
 	return vectors.Release(x.Spill(), output)
 }
 
-// fedBack returns what Step 1 is told of a bit: the output of its function or, if that is learned from scores of
+// fedBack returns what Step 1 sees for a bit: the output of its function or, if that is learned from scores of
 // classes, the code of each row's class. Step 1 would spend further bits on rows whose scores are wrong, which are
 // wrong in all of them.
 func (r loop) fedBack(f model.Function, output []int8) []int8 {

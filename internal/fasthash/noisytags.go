@@ -116,7 +116,7 @@ func withoutTags(d *supervision.Data, hidden []string) (*supervision.Data, []str
 	return &out, hidden, nil
 }
 
-// sharedAs returns the number of shared tags from which on rows are similar about as in d; 0 if no number tells.
+// sharedAs returns the number of shared tags that makes rows similar about as in d; 0 if none does.
 func sharedAs(tags *supervision.Tags, d *supervision.Data) (best int) {
 	rng := rand.New(rand.NewPCG(1, uint64(d.Rows)))
 	least := cmp.Or(d.MinShared, affinity.DefaultShared)

@@ -73,7 +73,7 @@ func newTemporary(path string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// sweepAge is the age from which a temporary file may be an orphan: a new one may not be locked yet.
+// sweepAge is the age at which a temporary file may be an orphan: a new one may not be locked yet.
 const sweepAge = time.Minute
 
 // Sweep removes temporary files of path of at least the given age that were left behind by killed processes. Those of

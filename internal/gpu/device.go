@@ -34,7 +34,7 @@ const (
 	GPU  = "gpu"  // on a GPU; an error if there is none
 )
 
-// muchData is the number of values, rows times columns, from which Auto takes a GPU: less is learned before one pays.
+// muchData is the number of values, rows times columns, above which Auto takes a GPU: less is learned faster without.
 const muchData = 4_000_000
 
 // Device is the GPU of a training. The driver takes a second or two to start, while the training reads and prepares.
@@ -53,7 +53,7 @@ type Device struct {
 }
 
 // New returns the device for a choice, or nil for CPU. With the choice GPU it starts at once; that there is none is an
-// error of Grower and of Failed. The function is told when the cores take over; it may be nil.
+// error of Grower and of Failed. The function is called when the cores take over; it may be nil.
 func New(ctx context.Context, choice string, threads int, note func(string)) *Device {
 	d := &Device{choice: choice, threads: threads, note: note}
 	switch choice {

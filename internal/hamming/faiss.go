@@ -16,7 +16,7 @@ import (
 // little-endian order):
 //
 //	"IBxF"  d int32, bytes of a code int32, codes int64, trained byte, metric int32   IndexBinaryFlat
-//	        length uint64, the codes one after the other
+//	        length uint64, the codes back to back
 //	"IBMp"  the same header, then an index of its own,                                IndexBinaryIDMap
 //	"IBM2"  length uint64, ids int64                                                  and IndexBinaryIDMap2
 //
@@ -25,7 +25,7 @@ import (
 
 const faissFlat, faissIDMap, faissIDMap2 = "IBxF", "IBMp", "IBM2"
 
-// faissOthers are the first bytes of FAISS binary indexes that do not store their codes one after the other.
+// faissOthers are the first bytes of FAISS binary indexes that do not store their codes back to back.
 var faissOthers = []string{"IBwF", "IBHf", "IBHc", "IBFf", "IBHh", "IBHm"}
 
 // ErrFAISS matches errors about files that are not FAISS binary indexes we can read.

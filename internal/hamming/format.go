@@ -156,7 +156,7 @@ func (w *Writer) Close() error {
 	return w.out.end(w.rows)
 }
 
-// lines implements Raw and Hex: encoded rows one after the other.
+// lines implements Raw and Hex: encoded rows back to back.
 type lines struct {
 	w      *bufio.Writer
 	encode func(dst, packed []byte) []byte

@@ -48,7 +48,7 @@ func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int 
 	return boundAVX2(&dst[0].mask, &planes[0], &tables[0], blocks, groups, size, limit, piece)
 }
 
-// scanBlocks is boundBlocks for codes of some words, which lie one after the other. A piece is a lane of the
+// scanBlocks is boundBlocks for codes of some words, which lie back to back. A piece is a lane of the
 // register, or all of a code of up to two words.
 func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
 	to, from, entries, blocks := &dst[0].mask, &codes[0], &tables[0], len(dst)

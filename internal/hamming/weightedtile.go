@@ -55,7 +55,7 @@ const planeBytes = 24 << 10
 // scanRun is the number of codes of a tile without planes.
 const scanRun = 4 << 10
 
-// fewQueries is the number of queries from which on sharing planes pays.
+// fewQueries is the number of queries above which sharing planes pays off.
 const fewQueries = 4
 
 // weightedTile is a run of codes and their planes.

@@ -17,7 +17,7 @@ import (
 // Part is a group of items stored elsewhere.
 type Part struct {
 	IDs   []ID
-	Codes []byte // packed, one after the other
+	Codes []byte // packed, back to back
 
 	// Read fills in the label, tags and attributes of item i. It is called only if a filter needs them.
 	Read func(i int, it *Item) error

@@ -249,7 +249,7 @@ func (c *column) bytes() int {
 
 // postings are ascending lists of positions: the items of every code, or of every label.
 //
-// Most lists are short and stored one after the other in one array, without headers; a long one is a Roaring bitmap
+// Most lists are short and stored back to back in one array, without headers; a long one is a Roaring bitmap
 // (Lemire et al., 2018), in which a run of ten million positions takes a few kilobytes.
 type postings struct {
 	start []uint32 // list i is pos[start[i]:start[i+1]]
@@ -257,7 +257,7 @@ type postings struct {
 	long  map[uint32]*roaring.Bitmap // lists of at least longList positions, empty in pos
 }
 
-// longList is the length from which a list is a bitmap: an array of 16-bit values is no longer smaller.
+// longList is the length above which a list is a bitmap: an array of 16-bit values is no longer smaller.
 const longList = 4096
 
 // newPostings sorts positions into lists: position p goes to list of[p].

@@ -186,7 +186,7 @@ func (t *idTable) find(id ID) (uint32, bool) {
 
 func (t *idTable) bytes() int { return 8*len(t.number) + t.text.bytes() }
 
-// stringTable holds strings one after the other.
+// stringTable holds strings back to back.
 type stringTable struct {
 	all []byte
 	end []int // of each string

@@ -175,7 +175,7 @@ type bigBucket struct {
 	slots []uint32
 }
 
-// shared is the number of codes from which a bucket is a big one, and stripe how many of them a worker takes.
+// shared is the number of codes that make a bucket a big one, and stripe how many of them a worker takes.
 const (
 	shared = 1 << 14
 	stripe = 1 << 9

@@ -91,7 +91,7 @@ func budgetShare(set, sets int) float64 {
 	return 1.0 / 2
 }
 
-// tablesFrom is the number of codes from which tables are considered.
+// tablesFrom is the number of codes above which tables are considered.
 const tablesFrom = 1 << 15
 
 // Choosing tables. Items of the segment stand in for queries: for a few of them, a scan finds the distance of the tenth

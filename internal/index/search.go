@@ -25,7 +25,7 @@ type Options struct {
 	Rank Rank
 
 	// Margins are the query's scores before the sign, or the code that it expects, one per bit, for all queries of a
-	// batch one after the other. ByMargins needs them. With ByHamming, items at the same distance are ordered by the
+	// batch in sequence. ByMargins needs them. With ByHamming, items at the same distance are ordered by the
 	// sum of margins over the differing bits, so doubtful bits weigh little; then by id. In that case they do not
 	// affect which items a prefix shortlists.
 	Margins []float32

@@ -1,7 +1,7 @@
 // Two-step hashing (Lin, Shen, Suter and van den Hengel: A General Two-Step Approach to Learning-Based Hashing, ICCV
 // 2013).
 //
-//	Step 1   all bits of the training rows, one after the other, from the affinity alone      package inference
+//	Step 1   all bits of the training rows, in sequence, from the affinity alone      package inference
 //	Step 2   a binary classifier for each bit                                                 packages svm, boost
 //
 // The loop is Algorithm 3 of FastHash with another order, so package fasthash runs it; this file chooses the features

@@ -171,7 +171,7 @@ func (e *Detailed) appendBit(dst []byte, k int) []byte {
 	return e.Class.appendBit(dst, k)
 }
 
-// parser parses both parts, one after the other.
+// parser parses both parts, in sequence.
 func (e *Detailed) parser(dim int) *parser {
 	p := &parser{maxBase: maxMapBytes}
 	p.base = func(b []byte) error {

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Extension keeps all columns and adds others: y is x, followed by the values of x under Maps, one after the other. So
+// Extension keeps all columns and adds others: y is x, followed by the values of x under Maps, in sequence. So
 // trees, which compare single columns, can also compare sums over columns. A missing value, NaN, counts as the mean of
 // its column if the first map is an Affine with means, and as zero otherwise.
 type Extension struct {

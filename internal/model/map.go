@@ -41,7 +41,7 @@ type Map interface {
 	appendTo(dst []byte) []byte
 }
 
-// Transform returns the values of all rows of x under the maps, one after the other, computed on the given number of
+// Transform returns the values of all rows of x under the maps, in sequence, computed on the given number of
 // threads (0 for all cores). It panics if the sizes of the maps do not fit.
 func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) (vectors.Matrix, error) {
 	if len(maps) == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// digitEnsemble has trees with the same splits one after the other, as logistic boosting writes them: one for each
+// digitEnsemble has trees with the same splits back to back, as logistic boosting writes them: one for each
 // binary digit of the leaves.
 func digitEnsemble(rng *rand.Rand, dim, depth, trees, digits int) *Ensemble {
 	f := &Ensemble{Depth: depth}

@@ -25,7 +25,7 @@ func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made h
 			return nil, made, err
 		}
 		if i > 0 && t.Fingerprint != made {
-			return nil, made, fmt.Errorf("%s has codes of model %v, %s of model %v: search for one after the other",
+			return nil, made, fmt.Errorf("%s has codes of model %v, %s of model %v: search for them separately",
 				path, t.Fingerprint, paths[0], made)
 		}
 		made = t.Fingerprint

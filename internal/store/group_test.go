@@ -120,7 +120,7 @@ func TestGroupsKeepOutcomesApart(t *testing.T) {
 	}
 }
 
-// TestGroupedWritesEqualSingleOnes makes the same random writes in groups and one after the other.
+// TestGroupedWritesEqualSingleOnes makes the same random writes in groups and in sequence.
 func TestGroupedWritesEqualSingleOnes(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -160,7 +160,7 @@ const reasonTable = (head, rows) =>
     el('tbody', {}, rows),
   );
 
-// thresholdTable says at which thresholds trees told the query and the item apart, or did not.
+// thresholdTable says which thresholds separate the query from the item, and which do not.
 function thresholdTable(bit) {
   return reasonTable(
     ['Feature', 'Threshold', 'Query', 'Item', 'Share'],

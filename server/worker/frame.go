@@ -17,7 +17,7 @@ import (
 //	4 bytes    "HGW1"
 //	4 bytes    length of the head, little-endian
 //	head       a JSON object; its key arrays lists type and shape of the arrays that follow
-//	arrays     one after the other without padding, little-endian, row by row
+//	arrays     back to back without padding, little-endian, row by row
 const magic = "HGW1"
 
 // maxHead bounds the head of a frame: ids, labels and attributes of a few million items.

@@ -67,7 +67,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error 
 }
 
 // errEnded is why requests end when the program that asked is gone.
-var errEnded = fmt.Errorf("nobody waits for the answer any more: %w", context.Canceled)
+var errEnded = fmt.Errorf("the caller has gone away: %w", context.Canceled)
 
 // workerState is the state of one worker.
 type workerState struct {

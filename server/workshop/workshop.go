@@ -37,7 +37,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.MaxBytes = cmp.Or(o.MaxBytes, server.Limits{}.WithDefaults().Upload)
 	o.MaxPictures = cmp.Or(o.MaxPictures, 5_000)
 	o.MaxUnpacked = cmp.Or(o.MaxUnpacked, 256<<20)
 	o.TimeLimit = cmp.Or(o.TimeLimit, 10*time.Minute)

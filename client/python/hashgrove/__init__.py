@@ -28,7 +28,7 @@ __all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "metho
            "Hit", "Error", "Invalid", "WorkerDied", "NotFittedError", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy",
            "DiskFull", "Unreachable", "code_picture"]
 
-# Nobody waits for what is not used, such as scikit-learn; other names are of the module service.
+# Imported when first used, so that no program waits for scikit-learn without need; other names are of the module service.
 _later = {"FastHash": "estimator", "NotFittedError": "estimator", "Index": "index", "Model": "model", "compare": "comparison",
           "Comparison": "comparison", "WorkerDied": "worker"}
 

@@ -70,7 +70,7 @@ class FastHash(TransformerMixin, BaseEstimator):
     detail_bits      bits behind the others that keep the vector itself, such as 64, so that items of one class are found in
                      the order of their likeness
     validation       share of rows to hold out for the figures of the model; None means 0.05 of 200 rows or more
-    min_shared       number of common tags that make two rows similar
+    min_shared       number of shared tags that makes two rows similar
     sample           number of similar and of dissimilar rows to sample for each row; None uses all pairs
     missing          whether NaN stands for a missing value, which the model then takes everywhere
     options          a dict of further options by the names of the flags, such as {"loss": "hinge", "rounds": 50}

@@ -122,7 +122,7 @@ class Found:
         self._answer, self._one = answer, one
 
     def _fill(self, counts: Any, ids: Any, whole: bool, distances: Any, detail: Any, one: bool) -> None:
-        """Set the arrays from the hits of all queries, one after the other."""
+        """Set the arrays from the hits of all queries, in sequence."""
         counts = np.asarray(counts, dtype=np.intp)
         shape = (len(counts), int(counts.max(initial=0)))
         there = np.arange(shape[1]) < counts[:, None]

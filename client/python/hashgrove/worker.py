@@ -71,7 +71,7 @@ _again = object()  # wakes a thread that waits for an answer: it may be its turn
 
 
 class _Session:
-    """One process and the requests under way. Whoever waits for an answer reads, one thread at a time, and passes on what is
+    """One process and the requests under way. A thread that waits for an answer reads, one at a time, and passes on what is
     for others; on Windows, where a read cannot be interrupted, a thread of its own does that."""
 
     def __init__(self) -> None:
@@ -413,7 +413,7 @@ class Worker:
         s.send(head, parts, sum(p.nbytes for p in parts))
 
     def _cancel(self, s: _Session, number: int) -> None:
-        """Say that nobody waits for a request any more."""
+        """Say that the caller has given up a request."""
         try:
             if s.dead is None:
                 s.send({"id": 0, "op": "cancel", "params": {"request": number}}, (), 0)

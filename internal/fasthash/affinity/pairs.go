@@ -96,7 +96,7 @@ func (p *Pairs) Counts() (similar, dissimilar int64) {
 	return int64(len(p.similar.to) / 2), int64(len(p.dissimilar.to) / 2)
 }
 
-// Classes returns the classes from which the pairs were sampled, or nil.
+// Classes returns the classes that the pairs were sampled from, or nil.
 func (p *Pairs) Classes() *Classes { return p.classes }
 
 // builder collects pairs and makes them symmetric.

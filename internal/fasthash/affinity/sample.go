@@ -1,6 +1,6 @@
 package affinity
 
-// Sampled affinity, from which the released FastHash code learns. For every row some similar and some dissimilar rows
+// Sampled affinity, which the released FastHash code learns from. For every row some similar and some dissimilar rows
 // are drawn without replacement; then the matrix is made symmetric, so a row ends up with about twice as many.
 
 import (

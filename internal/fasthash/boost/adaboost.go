@@ -120,7 +120,7 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// Trainer learns bits from the same columns, one after the other, reusing its memory. It is not safe for concurrent
+// Trainer learns bits from the same columns, in sequence, reusing its memory. It is not safe for concurrent
 // use.
 type Trainer struct {
 	x       *vectors.Columns

@@ -209,7 +209,7 @@ type child struct {
 // pieceRows is the number of rows in a piece if many threads share a node.
 const pieceRows = 1 << 11
 
-// manyThreads is the number of threads from which nodes and groups of columns are shared.
+// manyThreads is the number of threads above which nodes and groups of columns are shared.
 const manyThreads = 4
 
 // cut writes the rows of all nodes for the next level: left from the front, right from the back. It reads a node of

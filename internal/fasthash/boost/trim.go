@@ -71,7 +71,7 @@ func newTrimmer(n, block int) trimmer {
 	return s
 }
 
-// setPlaces lays out the blocks' entries one after the other and returns their total number.
+// setPlaces lays out the blocks' entries back to back and returns their total number.
 func (s *trimmer) setPlaces(counts []int) int {
 	n := 0
 	for b, count := range counts {

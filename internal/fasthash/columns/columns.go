@@ -1,4 +1,4 @@
-// Package columns fits extra columns from which bits are predicted. A tree compares one column at a time, so a
+// Package columns fits extra columns that help predict bits. A tree compares one column at a time, so a
 // direction across many columns takes it many splits. Here the trees are offered such directions as extra columns: for
 // every class, or frequent tag, how much a row looks like it.
 //

@@ -1,6 +1,6 @@
 package inference
 
-// Candidates for a bit, one after the other or side by side. They depend on the bits so far and on their numbers only,
+// Candidates for a bit, in sequence or side by side. They depend on the bits so far and on their numbers only,
 // so the result is the same.
 
 import (
@@ -15,7 +15,7 @@ import (
 // stream separates the random numbers of Step 1 from others drawn from the same seed.
 const stream = 1 << 63
 
-// worthSide is the number of variables from which it pays to start goroutines for candidates: each then takes a tenth
+// worthSide is the number of variables above which goroutines for candidates pay off: each then takes a tenth
 // of a millisecond.
 const worthSide = 1024
 

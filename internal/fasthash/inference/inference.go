@@ -76,7 +76,7 @@ type Options struct {
 
 	bits    int  // of the code
 	noMerge bool // every row its own variable: the same result, but slower; for tests
-	side    int  // variables from which candidates are inferred side by side; 0 means worthSide; for tests
+	side    int  // variables above which candidates are inferred side by side; 0 means worthSide; for tests
 }
 
 // Balanced returns the options with weights, whole numbers up to 1000, that give the similar and the dissimilar pairs

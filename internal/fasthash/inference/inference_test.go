@@ -174,7 +174,7 @@ func TestICMFollowsItsDefinition(t *testing.T) {
 	})
 }
 
-// train feeds back z with noise, as a hash function would, and returns all z one after the other.
+// train feeds back z with noise, as a hash function would, and returns all z in sequence.
 func train(t testing.TB, y affinity.Matrix, bits int, o Options, noise float64) ([]int8, *Inference) {
 	t.Helper()
 	inf, err := New(y, bits, o, 5)

@@ -57,7 +57,7 @@ func (o Options) withDefaults(rows int) (Options, error) {
 // conjugateSteps bounds the conjugate gradient steps of one direction. A direction that is cut short is still downhill.
 const conjugateSteps = 100
 
-// Trainer learns bits from the same columns, one after the other, reusing its memory. It is not safe for concurrent
+// Trainer learns bits from the same columns, in sequence, reusing its memory. It is not safe for concurrent
 // use.
 type Trainer struct {
 	products

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Queue runs kernels of one program on a device, one after the other.
+// Queue runs kernels of one program on a device, in sequence.
 type Queue struct {
 	Device  Device
 	context uintptr

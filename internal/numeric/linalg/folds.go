@@ -184,7 +184,7 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 // threads than cores leave no core without work.
 func (f *Folds) share(systems int) int { return (par.Threads(f.threads) + systems - 1) / systems }
 
-// ManyColumns is the number of equations from which few pairs of folds are tried.
+// ManyColumns is the number of equations above which few pairs of folds are tried.
 const ManyColumns = 1024
 
 // pairs returns the pairs of folds that choose penalties.

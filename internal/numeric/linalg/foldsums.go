@@ -38,7 +38,7 @@ type waiting struct {
 	z       vectors.Matrix
 	others  [][]float32 // the last rows, which are not copied to z yet
 	weight  []float64
-	targets []int32 // of all rows, one after the other
+	targets []int32 // of all rows, back to back
 	ends    []int   // where those of each row end
 }
 
