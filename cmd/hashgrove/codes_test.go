@@ -117,7 +117,8 @@ func TestEvalOfCodes(t *testing.T) {
 	shop(t)
 	succeed(t, shellWords("train items.csv --label category --bits 12 --effort quick --rounds 2 -o m.hgm")...)
 	succeed(t, shellWords("encode items.csv --label category --id-column sku -m m.hgm -o c.parquet")...)
-	want := succeed(t, shellWords("eval -m m.hgm --base items.csv --queries items.csv --label category --rank hamming --neighbours none --json")...)
+	of := "--base items.csv --queries items.csv --label category --rank hamming --neighbours none"
+	want := succeed(t, shellWords("eval -m m.hgm --json "+of)...)
 	got := succeed(t, shellWords("eval --codes --base c.parquet --queries c.parquet --json")...)
 	var a, b struct {
 		Judged    int

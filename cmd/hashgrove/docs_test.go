@@ -252,9 +252,10 @@ func TestScalePage(t *testing.T) {
 		}
 	}
 
+	filter := shellWords("encode - --quiet --format jsonl -m items.hgm --to jsonl -o -")
 	row := `{"id":"a","vector":[` + strings.Repeat("1,", 11) + `1]}` + "\n"
 	for rows := range 3 { // a partition may be empty
-		o := feed(t, strings.NewReader(strings.Repeat(row, rows)), shellWords("encode - --quiet --format jsonl -m items.hgm --to jsonl -o -")...)
+		o := feed(t, strings.NewReader(strings.Repeat(row, rows)), filter...)
 		if o.code != 0 || strings.Count(o.out, `"id":"a","code":"`) != rows || strings.Count(o.out, "\n") != rows {
 			t.Errorf("%d rows through the pipe: %+v", rows, o)
 		}
