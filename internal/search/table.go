@@ -63,8 +63,8 @@ func ReadTable(
 }
 
 // Set remembers the vectors of items that are about to be written, row by row of the batch, and forgets those of items
-// that come with a code alone: their rows are nil. done says whether the items were written; if not, it brings back what
-// was known. now returns the items of the moment: vectors of others go when they are as many.
+// that come with a code alone: their rows are nil. done says whether the items were written; if not, it brings back
+// what was known. now returns the items of the moment: vectors of others go when they are as many.
 func (t *Table) Set(b *index.Batch, rows [][]float32, now func() *index.Snapshot) (done func(written bool)) {
 	if t == nil {
 		return func(bool) {}
