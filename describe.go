@@ -69,23 +69,13 @@ type aboutFile struct {
 
 // Describe says what is in a file: a model, codes, an index or a backup of one. Progress may be nil.
 func Describe(ctx context.Context, path string, progress func(Step)) (*FileInfo, error) {
-	return describe(ctx, path, func() (*aboutFile, error) { return describeIndex(ctx, path, counter(progress)) })
+	return describe(ctx, path, func() (*aboutFile, error) { return describeIndex(ctx, path, steps(progress)) })
 }
 
 // Verify is like Describe for people who want to know whether the file is undamaged: it checks every byte. It says less
 // about an index.
 func Verify(ctx context.Context, path string, progress func(Step)) (*FileInfo, error) {
-	return describe(ctx, path, func() (*aboutFile, error) { return verifyIndex(ctx, path, counter(progress)) })
-}
-
-// counter returns what reports a kind of steps, or nil if nobody wants to know.
-func counter(progress func(Step)) func(what string) func(done, total int) {
-	return func(what string) func(done, total int) {
-		if progress == nil {
-			return nil
-		}
-		return func(done, total int) { progress(Step{What: what, Done: done, Total: total}) }
-	}
+	return describe(ctx, path, func() (*aboutFile, error) { return verifyIndex(ctx, path, steps(progress)) })
 }
 
 // describe reads a whole file of any kind.
@@ -165,8 +155,8 @@ func describeModel(path string) (*aboutFile, error) {
 }
 
 // verifyIndex checks a whole index.
-func verifyIndex(ctx context.Context, path string, count func(string) func(done, total int)) (*aboutFile, error) {
-	v, err := store.Verify(ctx, path, count("checking"))
+func verifyIndex(ctx context.Context, path string, progress steps) (*aboutFile, error) {
+	v, err := store.Verify(ctx, path, progress.of("checking"))
 	if err != nil {
 		return nil, err
 	}
@@ -179,8 +169,8 @@ func verifyIndex(ctx context.Context, path string, count func(string) func(done,
 }
 
 // describeIndex opens an index and describes it.
-func describeIndex(ctx context.Context, path string, count func(string) func(done, total int)) (*aboutFile, error) {
-	s, err := store.Open(ctx, path, store.OpenOptions{ReadOnly: true, OnDisk: true, Progress: count("opening")})
+func describeIndex(ctx context.Context, path string, progress steps) (*aboutFile, error) {
+	s, err := store.Open(ctx, path, store.OpenOptions{ReadOnly: true, OnDisk: true, Progress: progress.of("opening")})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +182,7 @@ func describeIndex(ctx context.Context, path string, count func(string) func(don
 		f.warnings = []string{path + unfinished}
 	}
 	// A filter on labels and tags makes a selection read attributes as well.
-	x, err := s.Select(ctx, index.And(index.Label(), index.Tag()), count("reading"))
+	x, err := s.Select(ctx, index.And(index.Label(), index.Tag()), progress.of("reading"))
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (m *Model) WriteCodes(ctx context.Context, w io.Writer, d *Data, o EncodeOp
 	_, isFile := w.(*fileio.File)
 	err = encode(ctx, src, o.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		read.Rows, read.IDs = first+codes.Len(), read.IDs || chunk.IDs != nil
-		o.step("encoding", read.Rows, rows)
+		steps(o.Progress).step("encoding", read.Rows, rows)
 		if err := out.write(first, codes, chunk); err != nil || !live || isFile {
 			return err
 		}
@@ -101,20 +101,14 @@ func (m *Model) WriteCodesFile(ctx context.Context, path string, d *Data, o Enco
 	})
 }
 
-func (o *EncodeOptions) step(what string, done, total int) {
-	if o.Progress != nil {
-		o.Progress(Step{What: what, Done: done, Total: total})
-	}
-}
-
 // noteBad says how many rows of files were left out, and returns that number.
 func noteBad(set *dataset.Set, progress func(Step)) int {
 	if set == nil {
 		return 0
 	}
 	bad, first := set.Bad()
-	if bad > 0 && progress != nil {
-		progress(Step{Note: dropped(bad, first[0])})
+	if bad > 0 {
+		steps(progress).report(Step{Note: dropped(bad, first[0])})
 	}
 	return bad
 }

@@ -40,6 +40,24 @@ type Step struct {
 	Read *DataRead // what reading data met, once that is over; nil in other steps
 }
 
+// steps reports steps of work; nil does nothing.
+type steps func(Step)
+
+func (p steps) report(s Step) {
+	if p != nil {
+		p(s)
+	}
+}
+
+func (p steps) step(what string, done, total int) {
+	p.report(Step{What: what, Done: done, Total: total})
+}
+
+// of returns what reports one kind of step.
+func (p steps) of(what string) func(done, total int) {
+	return func(done, total int) { p.step(what, done, total) }
+}
+
 // Evaluation says how well the codes of a model find similar rows. Its JSON has all measures.
 type Evaluation struct {
 	MAP       float64  // mean average precision by the first ranking, expected over the orders of ties
@@ -126,13 +144,6 @@ func badOption(name, format string, args ...any) error {
 	return wrong("bad-flag-value", "%s "+format, append([]any{option(name)}, args...)...)
 }
 
-// step reports progress.
-func (e *evaluation) step(what string, done, total int) {
-	if e.Progress != nil {
-		e.Progress(Step{What: what, Done: done, Total: total})
-	}
-}
-
 // read scans and encodes both sides. Vectors are looked at while they are encoded, and then forgotten.
 func (e *evaluation) read(ctx context.Context, base, queries *Data) (err error) {
 	if e.base, err = e.open(ctx, base); err != nil {
@@ -183,13 +194,13 @@ func (e *evaluation) open(ctx context.Context, d *Data) (*side, error) {
 		src, done = kept, kept.Close
 	}
 	o := supervision.ScanOptions{Hashes: e.m.Info.Sketch != nil, Hashed: e.m.Encoder.Dim()}
-	o.Progress = func(rows int) { e.step("reading", rows, 0) }
+	o.Progress = func(rows int) { steps(e.Progress).step("reading", rows, 0) }
 	sum, err := supervision.Scan(ctx, src, o)
 	if err != nil {
 		return nil, errors.Join(err, done())
 	}
-	if sum.Bad > 0 && e.Progress != nil {
-		e.Progress(Step{Note: dropped(sum.Bad, sum.BadExamples[0])})
+	if sum.Bad > 0 {
+		steps(e.Progress).report(Step{Note: dropped(sum.Bad, sum.BadExamples[0])})
 	}
 	return &side{Data: sum, codes: hamming.NewCodes(sum.Rows, e.m.Encoder.Bits()), close: done}, nil
 }
@@ -205,7 +216,7 @@ func (e *evaluation) encode(
 ) error {
 	return e.m.EncodeSource(ctx, s.Source, e.Threads, func(first int, codes hamming.Codes, chunk vectors.Chunk) error {
 		copy(s.codes.Data[first*s.codes.Words:], codes.Data)
-		e.step("encoding", first+codes.Len(), s.Rows)
+		steps(e.Progress).step("encoding", first+codes.Len(), s.Rows)
 		return look(ctx, first, chunk.X)
 	})
 }
@@ -325,7 +336,7 @@ func (e *evaluation) measureRanking(ctx context.Context, ranking eval.Ranking) (
 func (e *evaluation) reportOptions(of *eval.OfClass) eval.Options {
 	o := eval.Options{
 		K: e.PrecisionAt, OfClass: of, Threads: e.Threads,
-		Progress: func(done, _ int) { e.step("measuring", done, e.queries.Rows) },
+		Progress: func(done, _ int) { steps(e.Progress).step("measuring", done, e.queries.Rows) },
 	}
 	if l := e.queries.Labels; l != nil {
 		o.Classes, o.ClassNames = l.Class, l.Names

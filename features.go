@@ -3,7 +3,6 @@ package hashgrove
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/message"
@@ -33,9 +32,6 @@ func FeatureFiles(path string) []string { return dataset.NpyFiles(path) }
 // WriteFeatures turns pictures into vectors and writes them to a NumPy file; classes, tags and ids go to text files
 // beside it.
 func (d *Data) WriteFeatures(ctx context.Context, path string, o FeatureOptions) (*WrittenFeatures, error) {
-	if o.Progress == nil {
-		o.Progress = func(Step) {}
-	}
 	read := d.copied()
 	read.spec.Threads = o.Threads
 	rows, err := read.rows(o.Pictures, nil)
@@ -62,16 +58,12 @@ func (d *Data) WriteFeatures(ctx context.Context, path string, o FeatureOptions)
 	}
 	kind := dataset.NpyType(cmp.Or(o.Type, string(dataset.Float32)))
 	wrote, err := dataset.SaveNpy(ctx, src, path, kind, func(rows int) {
-		o.Progress(Step{What: "extracting", Done: rows, Total: total})
+		steps(o.Progress).step("extracting", rows, total)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if inFiles {
-		if bad, first := set.Bad(); bad > 0 {
-			o.Progress(Step{Note: fmt.Sprintf("dropped %d bad pictures, the first: %v", bad, first[0])})
-		}
-	}
+	noteBad(set, o.Progress)
 	w := &WrittenFeatures{Rows: wrote.Rows, Dim: e.Dim()}
 	for _, path := range []string{wrote.Labels, wrote.Tags, wrote.IDs} {
 		if path != "" {

@@ -160,7 +160,7 @@ func (ix *Index) ReadVectors(d *Data) error {
 			_, src, err := d.forModel(ix.model, false, ix.o.Threads)
 			return src, err
 		},
-		Progress: func(rows int) { ix.o.step("comparing vectors", rows, 0) },
+		Progress: func(rows int) { steps(ix.o.Progress).step("comparing vectors", rows, 0) },
 	}
 	return nil
 }

@@ -33,12 +33,6 @@ type IndexOptions struct {
 	Progress func(Step)
 }
 
-func (o *IndexOptions) step(what string, done, total int) {
-	if o.Progress != nil {
-		o.Progress(Step{What: what, Done: done, Total: total})
-	}
-}
-
 // CreateIndex builds an index in a new file, all or nothing. Once Add, Upsert or Delete returns, its changes survive a
 // crash or a power cut. Without a model the items must be codes, as in NewIndex.
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
@@ -82,7 +76,7 @@ func (o IndexOptions) create(ctx context.Context, path string, r *itemReader, b 
 func (o IndexOptions) Open(ctx context.Context, path string) (*Index, error) {
 	s, err := store.Open(ctx, path, store.OpenOptions{
 		ReadOnly: o.ReadOnly, OnDisk: o.OnDisk, Wait: o.Wait, Index: index.Config{Threads: o.Threads},
-		Progress: func(done, total int) { o.step("opening", done, total) },
+		Progress: steps(o.Progress).of("opening"),
 	})
 	if errors.Is(err, hamming.ErrKind) {
 		err = message.With("not-an-index", err)
@@ -127,7 +121,7 @@ func (ix *Index) selection(ctx context.Context, where string, f index.Filter, qu
 		ix.whole, ix.selected = true, &store.Selection{Snapshot: x.items.Snapshot()}
 		return ix.selected, nil
 	}
-	s, err := ix.file.Select(ctx, f, func(done, total int) { ix.o.step("reading", done, total) })
+	s, err := ix.file.Select(ctx, f, steps(ix.o.Progress).of("reading"))
 	if err == nil {
 		ix.where, ix.selected = where, s
 	}
@@ -170,7 +164,7 @@ func (o IndexOptions) Migrate(ctx context.Context, path string, m *Model, d *Dat
 			return err
 		}
 	}
-	_, err = store.Migrate(ctx, path, m.model, src, func(done, total int) { o.step("encoding", done, total) })
+	_, err = store.Migrate(ctx, path, m.model, src, steps(o.Progress).of("encoding"))
 	noteBad(set, o.Progress)
 	return search.Coded(err)
 }

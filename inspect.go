@@ -88,9 +88,8 @@ func (d *Data) Inspect(ctx context.Context, o InspectOptions) (*Inspection, erro
 	if err != nil {
 		return nil, err
 	}
-	scan := supervision.ScanOptions{Missing: looked.missing}
-	if o.Progress != nil {
-		scan.Progress = func(rows int) { o.Progress(Step{What: "reading", Done: rows}) }
+	scan := supervision.ScanOptions{
+		Missing: looked.missing, Progress: func(rows int) { steps(o.Progress).step("reading", rows, 0) },
 	}
 	sum, err := supervision.Scan(ctx, src, scan)
 	if err != nil {

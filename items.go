@@ -24,7 +24,7 @@ type itemReader struct {
 	bits     int          // of codes
 	keep     bool         // the vectors too
 	threads  int
-	progress func(Step) // may be nil
+	progress steps
 
 	named bool // the rows last read have ids
 }
@@ -85,18 +85,12 @@ func (r *itemReader) count(ctx context.Context, d *Data, in opened) (int, error)
 		return max(in.set.Rows(), 0), nil
 	}
 	sum, err := supervision.Scan(ctx, in.set, supervision.ScanOptions{
-		Progress: func(rows int) { r.step("reading", rows, 0) },
+		Progress: func(rows int) { r.progress.step("reading", rows, 0) },
 	})
 	if err != nil {
 		return 0, err
 	}
 	return sum.Rows, nil
-}
-
-func (r *itemReader) step(what string, done, total int) {
-	if r.progress != nil {
-		r.progress(Step{What: what, Done: done, Total: total})
-	}
 }
 
 // report says what reading met.
@@ -106,9 +100,7 @@ func (r *itemReader) report(in opened, rows int) *DataRead {
 	if in.Attributes != nil {
 		read.Attributes = new(Join(in.Join))
 	}
-	if r.progress != nil {
-		r.progress(Step{Read: read})
-	}
+	r.progress.report(Step{Read: read})
 	return read
 }
 
@@ -154,7 +146,7 @@ func (r *itemReader) read(ctx context.Context, d *Data) (*index.Batch, [][]float
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := in.Read(ctx, n, r.threads, func(done int) { r.step("encoding", done, n) })
+	b, err := in.Read(ctx, n, r.threads, func(done int) { r.progress.step("encoding", done, n) })
 	if err != nil {
 		return nil, nil, err
 	}

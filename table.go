@@ -219,7 +219,7 @@ func (t *Table) CreateIndex(ctx context.Context, path, where string, m *Model, o
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.in.Read(ctx, f, func(done, total int) { o.step("reading", done, total) })
+	b, err := t.in.Read(ctx, f, steps(o.Progress).of("reading"))
 	if err != nil {
 		return nil, search.Coded(err)
 	}
