@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -39,6 +40,15 @@ func Losses() string {
 	var list []string
 	for _, l := range inference.Losses {
 		list = append(list, fmt.Sprintf("%s, %s", l.Name, l.About))
+	}
+	return strings.Join(list, "; ")
+}
+
+// learners describes the learners of FastHashOptions.Learner for a line of help.
+func learners() string {
+	var list []string
+	for _, l := range fasthash.Learners {
+		list = append(list, strings.TrimSuffix(fmt.Sprintf("%s, %s", l.Name, l.About), ", "))
 	}
 	return strings.Join(list, "; ")
 }

@@ -11,7 +11,10 @@
 //	}
 package api
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Searcher finds the items whose codes are nearest to those of the queries. Answers are exact and ordered by distance,
 // then by id. A searcher that cannot honour a request returns ErrUnsupported rather than answer a different question.
@@ -76,8 +79,28 @@ const (
 	Cosine    = "cosine"    // one minus the cosine of the angle between vectors
 )
 
+// rankings are the values of Options.Rank, with a line of help.
+var rankings = [][2]string{
+	{Auto, "what training found to be best"}, {Hamming, "the number of bits that differ"},
+	{Margins, "those bits by how certain the query is of them"}, {Expected, "the code that the query most likely has"},
+}
+
 // Rankings returns the values of Options.Rank.
-func Rankings() []string { return []string{Auto, Hamming, Margins, Expected} }
+func Rankings() (names []string) {
+	for _, r := range rankings {
+		names = append(names, r[0])
+	}
+	return names
+}
+
+// RankingsText describes the values of Options.Rank for a line of help.
+func RankingsText() string {
+	var list []string
+	for _, r := range rankings {
+		list = append(list, r[0]+", "+r[1])
+	}
+	return strings.Join(list, "; ")
+}
 
 // All returns the queries of a request, one or many.
 func (r *Request) All() []Query {

@@ -127,9 +127,7 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 			"or names of attributes")
 	f.BoolVar(&c.explain, "explain", false, "show why the first hit was found")
 	cli.Group(f, "Output")
-	f.StringVar(&c.rank, "rank", api.Auto,
-		"`DISTANCE` to order by: hamming, the number of bits that differ; margins, how certain the query is of them; "+
-			"expected, the code that it most likely has; or auto, what training found to be best")
+	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` to order by: "+api.RankingsText())
 	f.StringArrayVar(&c.rerank, "rerank", nil,
 		"`DATA` with vectors of the items to order them by, euclidean (the default) or cosine, or ties to order only items "+
 			"at the same distance; may be repeated")

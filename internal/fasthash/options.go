@@ -113,8 +113,14 @@ const (
 	Linear Learner = "linear"
 )
 
-// Learners lists the learners.
-var Learners = []Learner{Auto, Trees, Scores, Linear}
+// Learners lists the learners, with a line of help.
+var Learners = []struct {
+	Name  Learner
+	About string
+}{
+	{Trees, ""}, {Scores, "how much a row looks like each class or tag"}, {Linear, "an SVM"},
+	{Auto, "trees or scores, whichever predict bits better"},
+}
 
 // Fit fits a hyperplane to the bit z (+1 or -1 per row); weight says how much each row counts, and nil that all count
 // alike.
@@ -200,10 +206,14 @@ func (t Options) fillIn(d about) (Options, error) {
 
 // checkLearner reports an unknown learner or kind of columns, and a learner without what it learns from.
 func (t Options) checkLearner() error {
+	var names []string
+	for _, l := range Learners {
+		names = append(names, string(l.Name))
+	}
 	kinds := []string{columns.Off, columns.Linear, columns.Kernel, columns.Auto, columns.AutoKernel}
 	switch {
-	case !slices.Contains(Learners, t.Learner):
-		return fmt.Errorf("unknown learner %q; the learners are %q", t.Learner, Learners)
+	case !slices.Contains(names, string(t.Learner)):
+		return fmt.Errorf("unknown learner %q; the learners are %q", t.Learner, names)
 	case t.Own != nil && t.Learner != Linear:
 		return fmt.Errorf("a learner of your own fits hyperplanes in place of %q, not of %q", Linear, t.Learner)
 	case t.LinearColumns != "" && !slices.Contains(kinds, t.LinearColumns):
