@@ -123,7 +123,6 @@ func TestPlainMethodGivesTheSameBits(t *testing.T) {
 	for _, noise := range []float64{0, 0.1, 0.3} {
 		race(t, 120, 6, 20, 1, noise)
 	}
-	race(t, 500, 2, 16, 3, 0.3) // classes of many groups, whose sums are kept
 }
 
 // BenchmarkStep1 infers the bits of 10 classes with 10 % wrong feedback, by our Block GraphCut and by the plain one, in
