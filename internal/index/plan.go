@@ -19,8 +19,8 @@ import (
 // Strategy is a way to search a segment.
 type Strategy string
 
-// The strategies. The empty one lets the planner choose; the others are requests, and a segment that cannot fulfil one in
-// reasonable time is scanned.
+// The strategies. The empty one lets the planner choose; the others are requests, and a segment that cannot fulfil one
+// in reasonable time is scanned.
 const (
 	Scan   Strategy = "scan"
 	Tables Strategy = "tables"

@@ -75,7 +75,7 @@ var Losses = []Pair{
 
 func square(x float64) float64 { return x * x }
 
-// Own returns a loss of somebody else: similar pairs cost (d/K)², as with Hinge, and dissimilar ones cost(d, K) / 4K².
+// Own returns a loss from outside: similar pairs cost (d/K)², as with Hinge, and dissimilar ones cost(d, K) / 4K².
 // The costs are whole numbers from 0 to 4K² that do not rise with d.
 func Own(cost func(d, k int) int64) *Pair {
 	return &Pair{
