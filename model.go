@@ -128,9 +128,9 @@ func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 }
 
 // LearnedShare estimates what share of the vectors the model was trained on: codes of training vectors make every
-// figure look better. For many vectors the estimate is good to about a hundredth, and it is exact if the model was trained on
-// fewer than 1,024 different vectors. ok is false for models of older versions, and if none of the vectors falls into
-// the sample the model keeps.
+// figure look better. For many vectors the estimate is good to about a hundredth, and it is exact if the model was
+// trained on fewer than 1,024 different vectors. ok is false for models of older versions, and if none of the vectors
+// falls into the sample the model keeps.
 func (m *Model) LearnedShare(x [][]float32) (share float64, ok bool) {
 	hashes := make([]uint64, 0, len(x))
 	for _, row := range x {

@@ -44,6 +44,7 @@ groups need little memory, however many pairs there are.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&c.radius, "radius", -1, "number of `BITS` in which two codes may differ; required")
+	showDefault(f, "radius", "0")
 	f.BoolVar(&c.options.Groups, "groups", false, "find groups, not pairs")
 	f.IntVar(&c.options.Most, "most", hashgrove.MostPairs, "`NUMBER` of pairs that are allowed")
 	cli.Group(f, "Duplicates")
