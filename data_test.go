@@ -4,6 +4,7 @@ import (
 	"context"
 	"image"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func callOddly(ctx context.Context, f reflect.Value, odd string) {
 		case odd == "short" && kind == reflect.String:
 			arg = reflect.ValueOf("(").Convert(in)
 		case odd == "huge" && kind == reflect.Int:
-			arg = reflect.ValueOf(1 << 40)
+			arg = reflect.ValueOf(math.MaxInt)
 		case odd == "huge" && kind == reflect.Pointer:
 			arg = reflect.New(in.Elem())
 		}

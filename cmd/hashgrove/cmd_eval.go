@@ -54,7 +54,7 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.
 With --codes in place of a model, base and queries are codes from elsewhere with labels or tags.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category
-  hashgrove eval --codes --vector phash --base hashes.csv --queries new-hashes.csv`,
+  hashgrove eval --codes --vector phash --label kind --base hashes.csv --queries new-hashes.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}

@@ -119,7 +119,8 @@ func shop(t *testing.T) {
 	}
 	write(t, "vectors.npy", npy.String())
 	write(t, "classes.txt", labels.String())
-	write(t, "hashes.csv", "sku,phash\na,00ff\nb,0f0f\n")
+	write(t, "hashes.csv", "sku,phash,kind\na,00ff,cat\nb,0f0f,dog\n")
+	write(t, "new-hashes.csv", "sku,phash,kind\nc,00fe,cat\n")
 }
 
 func write(t *testing.T, name, text string) {

@@ -177,7 +177,7 @@ func (o Options) judge(ctx context.Context, d *supervision.Data, values vectors.
 		case d.Labels == nil:
 			sum += r.MAP
 		case byQueries(d):
-			sum += (r.MAP + r.MacroMAP) / 2
+			sum += float64((r.MAP + r.MacroMAP) / 2)
 		default:
 			sum += r.MacroMAP // in which rare classes count as much as frequent ones
 		}
