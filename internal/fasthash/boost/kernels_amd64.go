@@ -4,9 +4,18 @@ package boost
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../../x/kernels run ./boost -out ../../internal/fasthash/boost/kernels_amd64.s -stubs ../../internal/fasthash/boost/stubs_amd64.go -pkg boost
-
 var hasAVX2 = cpu.X86.HasAVX2
+
+// Each kernel does what its name with Go does.
+
+//go:noescape
+func extremesAVX2(h *[256]int32) (low, high int32)
+
+//go:noescape
+func addBinsAVX2(out, a, b *[256]int32)
+
+//go:noescape
+func subtractBinsAVX2(out, a, b *[256]int32)
 
 func extremes(h *histogram) (low, high int32) {
 	if hasAVX2 {

@@ -4,10 +4,18 @@ package svm
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../../x/kernels run ./svm -out ../../internal/fasthash/svm/kernels_amd64.s -stubs ../../internal/fasthash/svm/stubs_amd64.go -pkg svm
-
 // hasKernels reports whether this machine has the instructions of the kernels.
 var hasKernels = cpu.X86.HasAVX2
+
+// dotAVX2 is dotGo with AVX2.
+//
+//go:noescape
+func dotAVX2(sum *[turn]float32, x *uint8, v *float32, turns int)
+
+// addAVX2 is addGo with AVX2.
+//
+//go:noescape
+func addAVX2(y *float32, a *[4]float32, x0, x1, x2, x3 *uint8, turns int)
 
 func dotBytes(sum *[turn]float32, x []uint8, v []float32) {
 	if !hasKernels || len(x) < turn {

@@ -4,10 +4,23 @@ package gemm
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../../x/kernels run ./gemm -out ../../internal/numeric/gemm/kernel_amd64.s -stubs ../../internal/numeric/gemm/stubs_amd64.go -pkg gemm
-
 // hasKernel reports whether this machine has the instructions of kernelAVX2.
 var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+
+// kernelAVX2 is kernelGo with AVX2 and FMA.
+//
+//go:noescape
+func kernelAVX2(k int, a, b, c *float32, stride int, load bool)
+
+// kernelsAVX512 is kernelGo twice, for two panels of A that follow each other.
+//
+//go:noescape
+func kernelsAVX512(k int, a, b, c *float32, stride int, load bool)
+
+// narrowAVX512 sets a tile of 12 rows, one behind the other, to rows of A, step values apart, times a panel of B.
+//
+//go:noescape
+func narrowAVX512(k int, a *float32, step int, b, c *float32)
 
 func init() {
 	if hasKernel && cpu.X86.HasAVX512F {
