@@ -4,8 +4,6 @@ package hamming
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../x/kernels run ./hamming -out ../../internal/hamming/kernel_amd64.s -pkg hamming
-
 // level is the instruction set in use.
 var level = bestLevel()
 
