@@ -4,8 +4,6 @@ package hamming
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../x/kernels run ./weighted -out ../../internal/hamming/weighted_amd64.s -pkg hamming
-
 // groupBits returns the number of bits that the kernels look up at a time, or 0 if there are no kernels.
 func groupBits() int {
 	switch {
@@ -62,7 +60,7 @@ func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limi
 	return scan256AVX512(to, from, entries, blocks, limit)
 }
 
-// The kernels, which x/kernels/weighted writes. Words of codes are stride bytes apart, the planes of one block size
+// The kernels. Words of codes are stride bytes apart, the planes of one block size
 // bytes after those of the one before; bound takes a multiple of four blocks.
 
 //go:noescape
