@@ -22,7 +22,7 @@ export GOPATH GOCACHE
 endif
 
 # Modules of their own, whose dependencies are none of the library's.
-MODULES = $(filter-out x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
+MODULES = $(filter-out x/tools,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
 .PHONY: demo build setup test check checks engines full race nested twins platforms types lint bench release fresh \
 	nightly modules clean
