@@ -148,9 +148,14 @@ func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 // fewRows is the number of rows below which trees are faster row by row than in a block.
 const fewRows = 8
 
+// oneByOne reports whether so many rows go down the trees one by one.
+func (e *Binned) oneByOne(rows int) bool {
+	return rows < fewRows && 8*len(e.layout.windows) <= mostPlaces
+}
+
 // encodeTrees encodes up to a block of rows and reports whether all values can be encoded.
 func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	if x.Rows < fewRows {
+	if e.oneByOne(x.Rows) {
 		for r := range x.Rows {
 			e.encodeRow(dst.Row(first+r), x.Row(r))
 		}

@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The kernels in plain Go, which define what they compute. plan.go, layout.go and walk.go explain their use. An
 // architecture may provide faster ones, under the same names without "Go": amd64 does, with AVX2, and arm64, with NEON.
@@ -200,17 +203,18 @@ func totalsGo(dst *[block]int32, say [][64]set, tables []table) {
 func totalPlace(i, l int) int { return i/2*8 + l/2*4 + i%2*2 + l%2 }
 
 // walkGo returns the sum of the leaves that a row reaches. It may end early if the sum is at least plus, or is sure to
-// stay below minus. A split is the place times 256 plus the bin.
+// stay below minus.
 func walkGo(bins []uint64, b *walkBit, plus, minus int32) int32 {
 	sum := int32(0)
-	for trees := b.trees; len(trees) > 0; trees = trees[2<<b.depth:] {
+	for tree := b.trees; len(tree) > 0; tree = tree[walkStride(b.depth):] {
 		i := uint32(1)
 		for range b.depth {
-			s := trees[i]
-			i = 2*i + (s&255-uint32(bins[s>>11]>>(s>>8%8*8)&255))>>31
+			split := tree[5+3*i:]
+			place := binary.LittleEndian.Uint16(split[1:])
+			i = 2*i + (uint32(split[0])-uint32(bins[place/8]>>(place%8*8)&255))>>31
 		}
-		sum += int32(trees[i])
-		if sum >= plus || sum+int32(trees[0]) < minus {
+		sum += int32(tree[5+2<<b.depth+i]) * int32(binary.LittleEndian.Uint32(tree[4:]))
+		if sum >= plus || sum+int32(binary.LittleEndian.Uint32(tree)) < minus {
 			break
 		}
 	}

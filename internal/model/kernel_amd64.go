@@ -14,15 +14,15 @@ func sumsAVX2(dst, say *uint64, tables *int32, n int, least int32)
 func totalsAVX2(dst *int32, say *uint64, tables *int32, n int)
 
 //go:noescape
-func walkAnyAVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+func walkAnyAVX2(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 
-// walk4AVX2 and walk6AVX2 are for these depths, for places below 2^16 and n times 6 trees.
+// walk4AVX2 and walk6AVX2 are for these depths and n times 6 trees.
 //
 //go:noescape
-func walk4AVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+func walk4AVX2(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 
 //go:noescape
-func walk6AVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+func walk6AVX2(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 
 func sums(say [][64]set, tables []table, least int32) (rows set) {
 	if !vector {
@@ -43,13 +43,13 @@ func totals(dst *[block]int32, say [][64]set, tables []table) {
 }
 
 func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
-	n := len(b.trees) >> (b.depth + 1)
+	n := len(b.trees) / walkStride(b.depth)
 	switch {
 	case !vector:
 		return walkGo(bins, b, plus, minus)
-	case b.narrow && b.depth == 4:
+	case b.depth == 4:
 		return walk4AVX2(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
-	case b.narrow && b.depth == 6:
+	case b.depth == 6:
 		return walk6AVX2(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
 	}
 	return walkAnyAVX2(&bins[0], &b.trees[0], b.depth, n, plus, minus)

@@ -19,7 +19,7 @@ func atLeastNEON(dst *uint64, totals *int32, least int32)
 // walkSix is walkGo for n times 6 trees of any depth; it has no vectors.
 //
 //go:noescape
-func walkSix(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+func walkSix(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 
 func sums(say [][64]set, tables []table, least int32) (rows set) {
 	if !vector {
@@ -43,7 +43,7 @@ func totals(dst *[block]int32, say [][64]set, tables []table) {
 }
 
 func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
-	n := len(b.trees) >> (b.depth + 1)
+	n := len(b.trees) / walkStride(b.depth)
 	if !vector || n == 0 {
 		return walkGo(bins, b, plus, minus)
 	}

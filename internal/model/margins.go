@@ -62,7 +62,7 @@ func (e *Binned) margins(dst, x vectors.Matrix) bool {
 
 // treeMargins writes the margins of up to a block of rows and reports whether all values can be encoded.
 func (e *Binned) treeMargins(dst, x vectors.Matrix) bool {
-	if x.Rows < fewRows {
+	if e.oneByOne(x.Rows) {
 		e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
 		for r := range x.Rows {
 			bins := e.layout.bins(x.Row(r))

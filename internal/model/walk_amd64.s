@@ -26,28 +26,32 @@
 	DECQ DX; \
 	JNZ  loop
 
-// func walkAnyAVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+// func walkAnyAVX2(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 TEXT ·walkAnyAVX2(SB), NOSPLIT, $0-44
 	WALK
+
+	MOVQ  depth+16(FP), R9
+	MOVL  $0x00000002, R12
+	SHLXQ R9, R12, R12 // twice the number of leaves
 
 loop:
 	MOVQ depth+16(FP), R9
 	MOVL $0x00000001, R8
 
 step:
-	MOVL  (CX)(R8*4), R10
-	MOVL  R10, R11
-	SHRL  $8, R10
-	CMPB  R11, (AX)(R10*1)
-	ADCL  R8, R8
-	DECQ  R9
-	JNZ   step
-	ADDL  (CX)(R8*4), BX
+	LEAQ    (R8)(R8*2), R10
+	MOVBLZX 5(CX)(R10*1), R11
+	MOVWLZX 6(CX)(R10*1), R10
+	CMPB    R11, (AX)(R10*1)
+	ADCL    R8, R8
+	DECQ    R9
+	JNZ     step
+	ADDQ    R12, R8
+	MOVBLZX 5(CX)(R8*1), R10
+	IMULL   4(CX), R10
+	ADDL    R10, BX
 	LOST(0)
-	MOVQ  depth+16(FP), R9
-	MOVL  $0x00000008, R8
-	SHLXQ R9, R8, R8
-	ADDQ  R8, CX
+	LEAQ    5(CX)(R12*2), CX
 	NEXT
 
 done:
@@ -57,29 +61,18 @@ done:
 // With a fixed depth six trees take each step together: what it waits for is mostly there, and the machine, which has
 // room for about a hundred instructions that wait, does not stall. The places are in R8 to R13.
 
-// AHEAD fetches the lines of trees to come, two at a time.
-#define AHEAD(at) \
-	PREFETCHT0 (at)(CX); \
-	PREFETCHT0 (at+64)(CX)
-
-#define AHEAD8(at) \
-	AHEAD(at); \
-	AHEAD(at+128); \
-	AHEAD(at+256); \
-	AHEAD(at+384)
-
 // ROOT is the first step of the tree at, with two registers that are free.
 #define ROOT(at, place, s, bin) \
-	XORL place, place; \
-	MOVL (at+4)(CX), s; \
-	MOVL s, bin; \
-	SHRL $8, s; \
-	CMPB bin, (AX)(s*1); \
-	ADCL place, place
+	XORL    place, place; \
+	MOVBLZX (at+8)(CX), bin; \
+	MOVWLZX (at+9)(CX), s; \
+	CMPB    bin, (AX)(s*1); \
+	ADCL    place, place
 
 #define STEP(at, place) \
-	MOVBLZX (at)(CX)(place*4), R15; \
-	MOVWLZX (at+1)(CX)(place*4), R14; \
+	LEAQ    (place)(place*2), R14; \
+	MOVBLZX (at)(CX)(R14*1), R15; \
+	MOVWLZX (at+1)(CX)(R14*1), R14; \
 	CMPB    R15, (AX)(R14*1); \
 	ADCL    place, place
 
@@ -92,68 +85,82 @@ done:
 	STEP(4*size+first, R12); \
 	STEP(5*size+first, R13)
 
-#define LEAVES(size) \
-	ADDL (size/2)(CX)(R8*4), BX; \
-	ADDL (size+size/2)(CX)(R9*4), BX; \
-	ADDL (2*size+size/2)(CX)(R10*4), BX; \
-	ADDL (3*size+size/2)(CX)(R11*4), BX; \
-	ADDL (4*size+size/2)(CX)(R12*4), BX; \
-	ADDL (5*size+size/2)(CX)(R13*4), BX
+#define LEAF(at, first, place) \
+	MOVBLZX (at+first)(CX)(place*1), R14; \
+	IMULL   (at+4)(CX), R14; \
+	ADDL    R14, BX
 
-// func walk4AVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+#define LEAVES(size, first) \
+	LEAF(0, first, R8); \
+	LEAF(size, first, R9); \
+	LEAF(2*size, first, R10); \
+	LEAF(3*size, first, R11); \
+	LEAF(4*size, first, R12); \
+	LEAF(5*size, first, R13)
+
+// func walk4AVX2(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 TEXT ·walk4AVX2(SB), NOSPLIT, $0-44
 	WALK
 
-loop:
-	AHEAD(1536)
+loop: // what is fetched belongs to the turn after the next
+	PREFETCHT0 (2*414)(CX)
 	ROOT(0, R8, R9, R10)
-	AHEAD(1664)
-	ROOT(128, R9, R10, R11)
-	AHEAD(1792)
-	ROOT(256, R10, R11, R12)
-	AHEAD(1920)
-	ROOT(384, R11, R12, R13)
-	AHEAD(2048)
-	ROOT(512, R12, R13, R14)
-	AHEAD(2176)
-	ROOT(640, R13, R14, R15)
-	LEVEL(128, 8)
-	LEVEL(128, 16)
-	LEVEL(128, 32)
-	LEAVES(128)
-	LOST(640)
-	ADDQ $0x00000300, CX
+	PREFETCHT0 (2*414+64)(CX)
+	ROOT(69, R9, R10, R11)
+	PREFETCHT0 (2*414+128)(CX)
+	ROOT(138, R10, R11, R12)
+	PREFETCHT0 (2*414+192)(CX)
+	ROOT(207, R11, R12, R13)
+	PREFETCHT0 (2*414+256)(CX)
+	ROOT(276, R12, R13, R14)
+	PREFETCHT0 (2*414+320)(CX)
+	ROOT(345, R13, R14, R15)
+	PREFETCHT0 (2*414+384)(CX)
+	LEVEL(69, 11)
+	LEVEL(69, 17)
+	LEVEL(69, 29)
+	LEAVES(69, 53)
+	LOST(345)
+	ADDQ $414, CX
 	NEXT
 
 done:
 	MOVL BX, ret+40(FP)
 	RET
 
-// func walk6AVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+// AHEAD fetches as much as a tree of depth 6.
+#define AHEAD(at) \
+	PREFETCHT0 (at)(CX); \
+	PREFETCHT0 (at+64)(CX); \
+	PREFETCHT0 (at+128)(CX); \
+	PREFETCHT0 (at+192)(CX)
+
+// func walk6AVX2(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 TEXT ·walk6AVX2(SB), NOSPLIT, $0-44
 	WALK
 
 loop:
-	AHEAD8(6144)
+	AHEAD(2*1566)
 	ROOT(0, R8, R9, R10)
-	AHEAD8(6656)
-	ROOT(512, R9, R10, R11)
-	AHEAD8(7168)
-	ROOT(1024, R10, R11, R12)
-	AHEAD8(7680)
-	ROOT(1536, R11, R12, R13)
-	AHEAD8(8192)
-	ROOT(2048, R12, R13, R14)
-	AHEAD8(8704)
-	ROOT(2560, R13, R14, R15)
-	LEVEL(512, 8)
-	LEVEL(512, 16)
-	LEVEL(512, 32)
-	LEVEL(512, 64)
-	LEVEL(512, 128)
-	LEAVES(512)
-	LOST(2560)
-	ADDQ $0x00000c00, CX
+	AHEAD(2*1566+256)
+	ROOT(261, R9, R10, R11)
+	AHEAD(2*1566+512)
+	ROOT(522, R10, R11, R12)
+	AHEAD(2*1566+768)
+	ROOT(783, R11, R12, R13)
+	AHEAD(2*1566+1024)
+	ROOT(1044, R12, R13, R14)
+	AHEAD(2*1566+1280)
+	ROOT(1305, R13, R14, R15)
+	PREFETCHT0 (2*1566+1536)(CX)
+	LEVEL(261, 11)
+	LEVEL(261, 17)
+	LEVEL(261, 29)
+	LEVEL(261, 53)
+	LEVEL(261, 101)
+	LEAVES(261, 197)
+	LOST(1305)
+	ADDQ $1566, CX
 	NEXT
 
 done:

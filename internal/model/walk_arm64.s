@@ -5,21 +5,26 @@
 // STEP takes a step down the tree at base: i is the place, counted from 1, and 2 i + 1 the next if the row's bin is above
 // the split's.
 #define STEP(base, i, s, v) \
-	MOVWU (base)(i<<2), s \
-	LSR $8, s, v \
+	ADD i<<1, i, v \
+	ADD base, v, v \
+	MOVBU 5(v), s \
+	MOVHU 6(v), v \
 	MOVBU (R0)(v), v \
 	ADD i, i, i \
-	CMP s.UXTB, v \
+	CMP s, v \
 	CINC HI, i, i
 
-// LEAF adds the leaf at i to the sum.
+// LEAF adds the leaf at i to the sum; R26 is twice the number of leaves.
 #define LEAF(base, i) \
-	MOVWU (base)(i<<2), R22 \
-	ADDW R22, R6, R6
+	ADD R26, i, R22 \
+	ADD base, R22, R22 \
+	MOVBU 5(R22), R22 \
+	MOVWU 4(base), R23 \
+	MADDW R22, R6, R23, R6
 
-// func walkSix(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
+// func walkSix(bins *uint64, trees *byte, depth, n int, plus, minus int32) int32
 //
-// Six trees go down side by side, because none waits for another: 6 instructions for each step.
+// Six trees go down side by side, because none waits for another: 8 instructions for each step.
 TEXT ·walkSix(SB), NOSPLIT, $0-44
 	MOVD bins+0(FP), R0
 	MOVD trees+8(FP), R9
@@ -28,8 +33,10 @@ TEXT ·walkSix(SB), NOSPLIT, $0-44
 	MOVW plus+32(FP), R4
 	MOVW minus+36(FP), R5
 	MOVD $0, R6
-	MOVD $8, R7
-	LSL R2, R7, R7
+	MOVD $2, R26
+	LSL R2, R26, R26
+	LSL $1, R26, R7
+	ADD $5, R7, R7
 loop:
 	ADD R7, R9, R10
 	ADD R7, R10, R11

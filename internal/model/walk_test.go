@@ -46,7 +46,7 @@ func TestEqualSplits(t *testing.T) {
 }
 
 // TestWalkEqualsGo compares the kernels of single rows with their sameSplits: sums that end early on either side or never,
-// places below 2^16 and beyond.
+// the greatest places.
 func TestWalkEqualsGo(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(8, 1))
@@ -56,12 +56,12 @@ func TestWalkEqualsGo(t *testing.T) {
 			columns, places := columnsOf([]*Ensemble{f}), []uint32{}
 			first := uint32(0)
 			if turn%3 == 0 {
-				first = 1<<16 - rng.Uint32N(50)
+				first = mostPlaces - uint32(len(columns))
 			}
 			for c := range columns {
 				places = append(places, first+uint32(c))
 			}
-			bins := make([]uint64, 1<<13+10)
+			bins := make([]uint64, mostPlaces/8)
 			for i := range bins {
 				bins[i] = rng.Uint64()
 			}
