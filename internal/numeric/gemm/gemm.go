@@ -186,6 +186,16 @@ func block(c, a View, b *Right, rows, cols span, lower bool) {
 		}
 		c.Data = c.Data[(i0-rows.from)*step:]
 	}
+	if n := j1 - j0; oneRow != nil && i1-i0 == 1 && a.ColStep == 1 && !lower && n > 3*tileCols {
+		var four [4 * tileCols]float32
+		last := (n - 3*tileCols - 1) / tileCols * tileCols // the last four panels begin here
+		for j := 0; j < n; j += len(four) {
+			j := min(j, last)
+			oneRow(a.Cols, &a.Data[i0*a.RowStep:][:a.Cols][0], &b.data[(j0+j)*b.k:][:len(four)*b.k][0], &four[0])
+			copy(c.Data[j:n], four[:])
+		}
+		return
+	}
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32

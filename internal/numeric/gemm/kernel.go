@@ -20,6 +20,9 @@ var pairs func(k int, a, b, c *float32, stride int, load bool)
 // apart, and a panel of B. It may be nil, too.
 var narrow func(k int, a *float32, step int, b, c *float32)
 
+// oneRow sets the values of C in four panels of B, one behind the other, from a row of k adjacent values of A. Nil, too.
+var oneRow func(k int, a, b, c *float32)
+
 // kernelGo defines the result of a kernel.
 func kernelGo(k int, a, b []float32, c []float32, stride int, load bool) {
 	var tile [tileRows][tileCols]float32

@@ -22,7 +22,15 @@ func kernelsAVX512(k int, a, b, c *float32, stride int, load bool)
 //go:noescape
 func narrowAVX512(k int, a *float32, step int, b, c *float32)
 
+// rowAVX2 sets 64 values of C to a row of A times four panels of B that follow each other.
+//
+//go:noescape
+func rowAVX2(k int, a, b, c *float32)
+
 func init() {
+	if hasKernel {
+		oneRow = rowAVX2
+	}
 	if hasKernel && cpu.X86.HasAVX512F {
 		pairs, narrow = kernelsAVX512, narrowAVX512
 	}

@@ -262,3 +262,43 @@ turn:
 	VMOVUPS Z11, 704(DX)
 	VZEROUPPER
 	RET
+
+// PANEL adds the products of the value of A in Y8 and 16 of B to two registers.
+#define PANEL(step, low, high) \
+	VFMADD231PS (DX)(step), Y8, low; \
+	VFMADD231PS 32(DX)(step), Y8, high
+
+#define TO(at, low, high) \
+	VMOVUPS low, (at)(BX); \
+	VMOVUPS high, (at+32)(BX)
+
+// func rowAVX2(k int, a, b, c *float32)
+//
+// SI is the size of a panel of B, and DI three times as much.
+TEXT ·rowAVX2(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ c+24(FP), BX
+	MOVQ AX, SI
+	SHLQ $6, SI
+	LEAQ (SI)(SI*2), DI
+	CLEAR
+
+turn:
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS (DX), Y8, Y0
+	VFMADD231PS 32(DX), Y8, Y1
+	PANEL(SI*1, Y2, Y3)
+	PANEL(SI*2, Y4, Y5)
+	PANEL(DI*1, Y6, Y7)
+	ADDQ $4, CX
+	ADDQ $64, DX
+	DECQ AX
+	JNZ  turn
+	TO(0, Y0, Y1)
+	TO(64, Y2, Y3)
+	TO(128, Y4, Y5)
+	TO(192, Y6, Y7)
+	VZEROUPPER
+	RET

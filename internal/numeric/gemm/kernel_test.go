@@ -86,6 +86,27 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestOneRow: a row alone has the products that it has among others, bit by bit.
+func TestOneRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for range 50 {
+		k, cols, rows := 1+rng.IntN(600), 1+rng.IntN(200), 2*tileRows
+		a, b := fencetest.Slice[float32](t, rows*k), fencetest.Slice[float32](t, k*cols)
+		for _, v := range [][]float32{a, b} {
+			for i := range v {
+				v[i] = rng.Float32()*2 - 1
+			}
+		}
+		right, all := PackRight(RowMajor(k, cols, b)), make([]float32, rows*cols)
+		_ = MulRight(t.Context(), 1, RowMajor(rows, cols, all), RowMajor(rows, k, a), right)
+		got, last := fencetest.Slice[float32](t, cols), rows-1
+		_ = MulRight(t.Context(), 1, RowMajor(1, cols, got), RowMajor(1, k, a[last*k:]), right)
+		if !same(got, all[last*cols:]) {
+			t.Errorf("%d x %d: a row alone differs", k, cols)
+		}
+	}
+}
+
 // TestNoRoomForTheProduct: the kernel writes through pointers, so a result that does not fit must not reach it.
 func TestNoRoomForTheProduct(t *testing.T) {
 	a, b := RowMajor(20, 8, make([]float32, 160)), RowMajor(8, 20, make([]float32, 160))
