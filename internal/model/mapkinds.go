@@ -66,13 +66,13 @@ func (m *Affine) apply(dst, x vectors.Matrix) {
 		}
 	}
 	if m.Weight.Data == nil {
-		for i, v := range x.Data {
-			dst.Data[i] = settle(float64(v) + m.bias(i))
-		}
+		addBias(dst, x.Data, m.Bias)
 	} else {
 		m.once.Do(func() { m.factor = newFactor(m.Weight) })
-		for i, v := range m.factor.times(x) {
-			dst.Data[i] = settle(v + m.bias(i))
+		if sums := m.factor.times(dst.Data, x); sums != nil {
+			addBias(dst, sums, m.Bias)
+		} else {
+			addBias(dst, dst.Data, m.Bias)
 		}
 	}
 	if m.Unit {
@@ -89,12 +89,17 @@ func (m *Affine) apply(dst, x vectors.Matrix) {
 	}
 }
 
-// bias returns the bias of value i of a matrix.
-func (m *Affine) bias(i int) float64 {
-	if m.Bias == nil {
-		return 0
+// addBias sets the rows of dst to sums with a bias, which may be nil.
+func addBias[F float32 | float64](dst vectors.Matrix, sums []F, bias []float32) {
+	for i := range dst.Rows {
+		row, sums := dst.Row(i), sums[i*dst.Cols:][:dst.Cols]
+		for j, b := range bias {
+			row[j] = settle(float64(sums[j]) + float64(b))
+		}
+		for j := len(bias); j < len(row); j++ {
+			row[j] = settle(float64(sums[j]) + 0) // -0 becomes 0
+		}
 	}
-	return float64(m.Bias[i%len(m.Bias)])
 }
 
 const (

@@ -33,20 +33,23 @@ func newFactor(w vectors.Matrix) *factor {
 	return f
 }
 
-// times returns the products of every row of x with every row of the matrix.
-func (f *factor) times(x vectors.Matrix) []float64 {
-	sums := make([]float64, x.Rows*f.rows)
+// times returns the products of every row of x with every row of the matrix. It takes space for them, and returns nil
+// if it left them there: if there is a single part.
+func (f *factor) times(space []float32, x vectors.Matrix) []float64 {
 	if x.Rows == 0 {
-		return sums
+		return nil
 	}
-	c := make([]float32, len(sums))
+	var sums []float64
+	if len(f.parts) != 1 {
+		sums = make([]float64, x.Rows*f.rows)
+	}
 	for p, right := range f.parts {
 		lo := p * partCols
 		a := gemm.View{Rows: x.Rows, Cols: min(partCols, f.cols-lo), RowStep: f.cols, ColStep: 1, Data: x.Data[lo:]}
 		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(x.Rows, f.rows, c), a, right)
-		for i, v := range c {
-			sums[i] += float64(v)
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(x.Rows, f.rows, space), a, right)
+		for i := range sums {
+			sums[i] += float64(space[i])
 		}
 	}
 	return sums
@@ -105,7 +108,14 @@ const far = math.MaxFloat64
 // distances returns the squared distance of every row of x to every anchor.
 func (n *anchors) distances(x vectors.Matrix) []float64 {
 	c := n.centred(x)
-	d := n.factor.times(c)
+	space := make([]float32, x.Rows*n.factor.rows)
+	d := n.factor.times(space, c)
+	if d == nil {
+		d = make([]float64, len(space))
+		for i, v := range space {
+			d[i] = float64(v)
+		}
+	}
 	for i, own := range squares(c) {
 		row := d[i*len(n.squares) : (i+1)*len(n.squares)]
 		for q, product := range row {
