@@ -144,6 +144,17 @@ func randomTrees(rng *rand.Rand, bits, dim, depth, trees int) *Binned {
 	return e
 }
 
+// pairUp gives the trees of every other bit the same splits by twos.
+func pairUp(e *Binned) {
+	for k := 1; k < e.Bits(); k += 2 {
+		f := e.Functions[k].(*Ensemble)
+		for n, q := Splits(f.Depth), 1; q < f.Trees(); q += 2 {
+			copy(f.Feature[q*n:(q+1)*n], f.Feature[(q-1)*n:])
+			copy(f.Bin[q*n:(q+1)*n], f.Bin[(q-1)*n:])
+		}
+	}
+}
+
 func randomHyperplanes(rng *rand.Rand, bits, dim int) *Binned {
 	e := &Binned{Quantizer: randomQuantizer(rng, dim)}
 	for range bits {

@@ -51,6 +51,7 @@ func TestTreesFollowTheDefinition(t *testing.T) {
 			for _, trees := range []int{1, 2, 30, 31, 62} {
 				rng := rand.New(rand.NewPCG(uint64(depth), uint64(trees)))
 				e := randomTrees(rng, 1+rng.IntN(5), 1+rng.IntN(40), depth, trees)
+				pairUp(e)
 				checkCodes(t, e, randomRows(rng, e, 1+rng.IntN(150)))
 			}
 		}

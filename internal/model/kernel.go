@@ -154,6 +154,55 @@ func treesGo(depth int, say, right []set, splits, invert []uint32) {
 	}
 }
 
+// pairsGo writes, for pairs of trees of depth unit with the same splits, the rows for which each says +1: first the
+// one, then the other. A leaf is 16 times the number of its masks in pairMasks.
+func pairsGo(say, right []set, splits []uint32, leaves []byte) {
+	const half = 1 << (unit - 1)
+	var v [half][2]set
+	for q := range len(say) / 2 {
+		tree, low := splits[q*(2*half-1):(q+1)*(2*half-1)], leaves[q*half:(q+1)*half]
+		for i, s := range tree[half-1:] {
+			for t := range 2 {
+				m := pairMasks[low[i]/16][t]
+				for l, r := range right[s/4] {
+					v[i][t][l] = r&m[0][l] ^ m[1][l]
+				}
+			}
+		}
+		for n := half / 2; n > 0; n /= 2 {
+			for i, s := range tree[n-1 : 2*n-1] {
+				for t := range 2 {
+					v[i][t] = merge(&v[2*i][t], &v[2*i+1][t], &right[s/4])
+				}
+			}
+		}
+		copy(say[2*q:], v[0][:])
+	}
+}
+
+// pairMasks holds, for a lowest split and either tree of a pair, the mask of the rows that go right, and what inverts
+// them: by the leaves left and right of the first tree and of the second, from the highest bit of the index.
+var pairMasks = func() (masks [16][2][2]set) {
+	for c := range masks {
+		for t := range masks[c] {
+			left, right := -uint64(c>>(3-2*t)&1), -uint64(c>>(2-2*t)&1)
+			for l := range block / 64 {
+				masks[c][t][0][l], masks[c][t][1][l] = left^right, left
+			}
+		}
+	}
+	return masks
+}()
+
+// mergesGo joins the children of splits above those of pairsGo: 4 n sets become 2 n.
+func mergesGo(dst, from, right []set, splits []uint32) {
+	for i, s := range splits {
+		for t := range 2 {
+			dst[2*i+t] = merge(&from[4*i+t], &from[4*i+2+t], &right[s/4])
+		}
+	}
+}
+
 // fold is the number of trees whose weights are looked up together. Half a word holds foldsPerHalf such folds.
 const (
 	fold         = 3

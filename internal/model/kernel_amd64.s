@@ -363,6 +363,90 @@ loop:
 	VZEROUPPER
 	RET
 
+// LOWEST2 leaves in a and b the rows for which the n-th split of the lowest level, of two trees, says +1.
+#define LOWEST2(split, n, a, b) \
+	MOVL    (4*split)(DX), R8; \
+	VMOVDQU (CX)(R8*8), b; \
+	MOVBLZX n(BX), R8; \
+	VPAND   (SI)(R8*8), b, a; \
+	VPXOR   SET(SI)(R8*8), a, a; \
+	VPAND   (2*SET)(SI)(R8*8), b, b; \
+	VPXOR   (3*SET)(SI)(R8*8), b, b
+
+// BETWEEN takes l where Y0 has no row and r where it has it, in the register of r; CHOOSE2 is CHOOSE for two trees.
+#define BETWEEN(l, r) \
+	VPXOR l, r, r; \
+	VPAND Y0, r, r; \
+	VPXOR l, r, r
+
+#define CHOOSE2(split, la, lb, ra, rb) \
+	MOVL    (4*split)(DX), R8; \
+	VMOVDQU (CX)(R8*8), Y0; \
+	BETWEEN(la, ra); \
+	BETWEEN(lb, rb)
+
+// func pairs4Vector(say, right *uint64, splits *uint32, leaves *byte, masks *uint64, n int)
+TEXT ·pairs4Vector(SB), NOSPLIT, $0-48
+	MOVQ say+0(FP), AX
+	MOVQ right+8(FP), CX
+	MOVQ splits+16(FP), DX
+	MOVQ leaves+24(FP), BX
+	MOVQ masks+32(FP), SI
+	MOVQ n+40(FP), DI
+
+loop:
+	LOWEST2(7, 0, Y2, Y1)
+	LOWEST2(8, 1, Y4, Y3)
+	CHOOSE2(3, Y2, Y1, Y4, Y3)
+	LOWEST2(9, 2, Y6, Y5)
+	LOWEST2(10, 3, Y2, Y1)
+	CHOOSE2(4, Y6, Y5, Y2, Y1)
+	CHOOSE2(1, Y4, Y3, Y2, Y1)
+	LOWEST2(11, 4, Y4, Y3)
+	LOWEST2(12, 5, Y6, Y5)
+	CHOOSE2(5, Y4, Y3, Y6, Y5)
+	LOWEST2(13, 6, Y8, Y7)
+	LOWEST2(14, 7, Y4, Y3)
+	CHOOSE2(6, Y8, Y7, Y4, Y3)
+	CHOOSE2(2, Y6, Y5, Y4, Y3)
+	CHOOSE2(0, Y2, Y1, Y4, Y3)
+	VMOVDQU Y4, (AX)
+	VMOVDQU Y3, SET(AX)
+	ADDQ    $(2*SET), AX
+	ADDQ    $0x0000003c, DX
+	ADDQ    $0x00000008, BX
+	DECQ    DI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func mergesVector(dst, from, right *uint64, splits *uint32, n int)
+TEXT ·mergesVector(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ from+8(FP), BX
+	MOVQ right+16(FP), CX
+	MOVQ splits+24(FP), DX
+	MOVQ n+32(FP), SI
+
+loop:
+	MOVL    (DX), R8
+	VMOVDQU (CX)(R8*8), Y0
+	VMOVDQU (BX), Y1
+	VMOVDQU SET(BX), Y2
+	VMOVDQU (2*SET)(BX), Y3
+	VMOVDQU (3*SET)(BX), Y4
+	BETWEEN(Y1, Y3)
+	BETWEEN(Y2, Y4)
+	VMOVDQU Y3, (AX)
+	VMOVDQU Y4, SET(AX)
+	ADDQ    $(2*SET), AX
+	ADDQ    $(4*SET), BX
+	ADDQ    $4, DX
+	DECQ    SI
+	JNZ     loop
+	VZEROUPPER
+	RET
+
 // WEIGHT looks the weights of three trees up, for eight rows, and WEIGHTS those of thirty.
 #define WEIGHT(at, votes, sum) \
 	VPERMD (at)(R8), votes, Y7; \

@@ -6,6 +6,13 @@ package model
 // plain Go.
 var vector = true
 
+// pairing: trees one by one by NEON are faster than pairs in plain Go.
+const pairing = false
+
+func pairs(say, right []set, splits []uint32, leaves []byte) { pairsGo(say, right, splits, leaves) }
+
+func merges(dst, from, right []set, splits []uint32) { mergesGo(dst, from, right, splits) }
+
 // addTotalsNEON is totalsGo, but adds.
 //
 //go:noescape

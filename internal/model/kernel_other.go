@@ -21,6 +21,12 @@ func trees(depth int, say, right []set, splits, invert []uint32) {
 	treesGo(depth, say, right, splits, invert)
 }
 
+const pairing = true // in plain Go they are faster too
+
+func pairs(say, right []set, splits []uint32, leaves []byte) { pairsGo(say, right, splits, leaves) }
+
+func merges(dst, from, right []set, splits []uint32) { mergesGo(dst, from, right, splits) }
+
 func sums(say [][64]set, tables []table, least int32) set { return sumsGo(say, tables, least) }
 
 func totals(dst *[block]int32, say [][64]set, tables []table) { totalsGo(dst, say, tables) }

@@ -92,6 +92,21 @@ func TestKernelsEqualGo(t *testing.T) {
 				same(t, fmt.Sprint("trees of depth ", depth), say, want)
 			}
 
+			rows, splits, leaves := randomSets(rng, 50+4*n), make([]uint32, n*Splits(unit)), make([]byte, n<<(unit-1))
+			for i := range splits {
+				splits[i] = 4 * rng.Uint32N(50)
+			}
+			for i := range leaves {
+				leaves[i] = 16 * byte(rng.IntN(16))
+			}
+			say, other := make([]set, 2*n+1), make([]set, 2*n+1)
+			pairs(say[:2*n], rows, splits, leaves)
+			pairsGo(other[:2*n], rows, splits, leaves)
+			same(t, "pairs", say, other)
+			merges(say, rows[50:], rows, splits[:n])
+			mergesGo(other, rows[50:], rows, splits[:n])
+			same(t, "merges", say, other)
+
 			block := randomBlocks(rng, 2)
 			transposed := slices.Clone(block)
 			transpose(&block[0])
@@ -242,6 +257,7 @@ func FuzzKernel(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		d := int(depth)%MaxDepth + 1
 		e := randomTrees(rng, int(bits)%70+1, int(dim)%300+1, d, int(trees)%70+1)
+		pairUp(e)
 		e.Functions = e.Functions[:max(1, min(len(e.Functions), 1<<12/(int(trees)%70+1)>>d))]
 		x := randomRows(rng, e, int(rows)%300+1)
 		for i := 0; i+4 <= len(values); i += 4 { // values of the fuzzer's own, also as the ends of a column

@@ -63,9 +63,10 @@ type part struct {
 // upper part is left to merge. Splits are 4 times the test.
 type planBit struct {
 	depth  int
-	splits []uint32 // in heap order, tree after tree
+	splits []uint32 // in heap order, tree after tree or pair after pair
 	invert []uint32 // for each of the lowest splits, see newPlanBit
-	upper  []uint32 // the upper part, in heap order
+	leaves []byte   // of each of the lowest splits of a pair instead, as pairs takes them; nil without pairs
+	upper  []uint32 // the upper part, in heap order; of pairs by perHalf trees and from the lowest level up
 	trees  int
 	tables []table
 	least  int32 // weight that makes at least half
@@ -76,9 +77,9 @@ type scratch struct {
 	planes  [][64]set // of a window: plane 8 c + i is bit i of its column c
 	ladders []ladder
 	right   []set
-	say     [][64]set                   // 60 trees each, 30 from the first on and 30 from the middle on
-	sub     [1 << (MaxDepth - unit)]set // subtrees
-	plus    [block]int32                // of one bit: the weights of the trees that say +1, see totalPlace
+	say     [][64]set                         // 60 trees each, 30 from the first on and 30 from the middle on
+	sub     [perHalf << (MaxDepth - unit)]set // subtrees
+	plus    [block]int32                      // of one bit: the weights of the trees that say +1, see totalPlace
 }
 
 // newPlan prepares ensembles that have passed Check and use these columns, whose planes are at these places.
@@ -175,6 +176,10 @@ func newPlanBit(f *Ensemble, test []uint32) planBit {
 		b.tables[q/perWord].add(q%perWord, w)
 	}
 	b.least = int32((total + 1) / 2)
+	if pairing && f.Depth >= unit && inPairs(f) {
+		b.pairUp(f, test)
+		return b
+	}
 	splits, half := Splits(f.Depth), 1<<(f.Depth-1)
 	for q := range b.trees {
 		tree := test[q*splits : (q+1)*splits]
@@ -191,15 +196,54 @@ func newPlanBit(f *Ensemble, test []uint32) planBit {
 		for _, t := range tree[:subtrees-1] {
 			b.upper = append(b.upper, 4*t)
 		}
-		for s := range subtrees { // of the kernel's depth
-			for n := 1; n < 1<<b.depth; n *= 2 { // the n splits of a level
-				for _, t := range tree[(subtrees+s)*n-1:][:n] {
-					b.splits = append(b.splits, 4*t)
+		b.cut(tree, subtrees)
+	}
+	return b
+}
+
+// cut appends the lower splits of a tree, as subtrees of the kernel's depth.
+func (b *planBit) cut(tree []uint32, subtrees int) {
+	for s := range subtrees {
+		for n := 1; n < 1<<b.depth; n *= 2 { // the n splits of a level
+			for _, t := range tree[(subtrees+s)*n-1:][:n] {
+				b.splits = append(b.splits, 4*t)
+			}
+		}
+	}
+}
+
+// inPairs reports whether all trees have the same splits by twos, as those of logistic boosting with leaves of two
+// bits.
+func inPairs(f *Ensemble) bool {
+	for _, run := range bySplits(f) {
+		if run.last-run.first != 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// pairUp prepares trees with the same splits by twos. A test is then looked up once for both, which is what most of the
+// time goes to: the tests of a block do not fit the nearest caches.
+func (b *planBit) pairUp(f *Ensemble, test []uint32) {
+	splits, half, subtrees := Splits(f.Depth), 1<<(f.Depth-1), 1<<(f.Depth-b.depth)
+	for q := 0; q < b.trees; q += perHalf {
+		last := min(q+perHalf, b.trees)
+		for p := q; p < last; p += 2 {
+			b.cut(test[p*splits:(p+1)*splits], subtrees)
+			for i := range half {
+				leaves := f.leaf(p, 2*i)<<3 | f.leaf(p, 2*i+1)<<2 | f.leaf(p+1, 2*i)<<1 | f.leaf(p+1, 2*i+1)
+				b.leaves = append(b.leaves, byte(16*leaves))
+			}
+		}
+		for n := subtrees / 2; n > 0; n /= 2 { // the n splits of a level, from the lowest up
+			for p := q; p < last; p += 2 {
+				for _, t := range test[p*splits+n-1:][:n] {
+					b.upper = append(b.upper, 4*t)
 				}
 			}
 		}
 	}
-	return b
 }
 
 // leaf returns 1 if leaf l of tree q says +1, else 0.
@@ -242,7 +286,9 @@ func (b *planBit) votes(s *scratch) [][64]set {
 	for q := 0; q < b.trees; q += perHalf {
 		half := q / perHalf
 		say := s.say[half/2][half%2*32:][:min(perHalf, b.trees-q)]
-		if len(b.upper) == 0 {
+		if b.leaves != nil {
+			b.pairs(q, say, s)
+		} else if len(b.upper) == 0 {
 			trees(b.depth, say, s.right, b.splits[q*Splits(b.depth):], b.invert[q<<(b.depth-1):])
 		} else {
 			for t := range say {
@@ -268,4 +314,25 @@ func (b *planBit) deep(q int, s *scratch) set {
 		}
 	}
 	return s.sub[0]
+}
+
+// pairs writes the outputs of the trees from q on, which have the same splits by twos.
+func (b *planBit) pairs(q int, say []set, s *scratch) {
+	n := len(say) / 2
+	subtrees := (len(b.upper)*2/b.trees + 1) * n
+	lowest := say
+	if len(b.upper) > 0 {
+		lowest = s.sub[:2*subtrees]
+	}
+	first := q / 2 * (subtrees / n) // of the subtrees
+	pairs(lowest, s.right, b.splits[first*Splits(unit):], b.leaves[first<<(unit-1):])
+	upper := b.upper[first-q/2:]
+	for level := subtrees / 2; level >= n; level /= 2 {
+		to := s.sub[:]
+		if level == n {
+			to = say
+		}
+		merges(to, s.sub[:], s.right, upper[:level])
+		upper = upper[level:]
+	}
 }
