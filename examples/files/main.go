@@ -1,4 +1,5 @@
-// Files learns from a CSV file with a class column and searches with filters on labels and attributes.
+// Files learns from a CSV file with a class column and keeps the items in an index file: once Upsert or Delete returns, its
+// changes survive a crash or a power cut. Another program searches it with filters on labels and attributes.
 package main
 
 import (
@@ -27,8 +28,17 @@ func main() {
 	check(err)
 	m, err := hashgrove.Train(ctx, items, hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 20}})
 	check(err)
-	ix, err := hashgrove.NewIndex(ctx, m.Model, items.WithAttributes(prices(300)))
+	indexFile := filepath.Join(dir, "items.hgi")
+	ix, err := hashgrove.CreateIndex(ctx, indexFile, m.Model, items.WithAttributes(prices(300)))
 	check(err)
+	deleted, err := ix.Delete(ctx, "sku-1", "sku-2")
+	check(err)
+	check(ix.Close())
+
+	ix, err = hashgrove.OpenIndex(ctx, indexFile)
+	check(err)
+	defer ix.Close()
+	fmt.Printf("%d items after %d were deleted\n", ix.Len(), deleted)
 
 	for _, where := range []string{``, `price < 20`, `label = "coats" and price < 20`} {
 		found, err := ix.Search(ctx, &api.Request{
