@@ -58,7 +58,7 @@ func TestCIFAR(t *testing.T) {
 	fileOf(t, dir, "batches.meta.txt", "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n")
 	checkDump(t, fileOf(t, dir, "a", ten), "", Spec{}, "cifar10 2x3072; "+row+" label airplane; "+row+" label truck")
 	checkDump(t, fileOf(t, dir, "a", "\x0a"+pixels), "cifar10", Spec{}, "cifar10 1x3072; bad: unknown-class at:a:1:label 10")
-	checkDump(t, fileOf(t, dir, "a", ten[:5000]), "cifar10", Spec{}, "error: cut-off a: cifar10 3073")
+	checkDump(t, fileOf(t, dir, "a", ten[:5000]), "cifar10", Spec{}, "error: cut-off a: cifar10 1 3073 1927")
 	fileOf(t, dir, "batches.meta.txt", "airplane\n")
 	checkDump(t, fileOf(t, dir, "a", ten), "", Spec{}, "error: wrong-count batches.meta.txt: 1 10")
 }
@@ -67,7 +67,7 @@ func TestVecs(t *testing.T) {
 	two := "\x02\x00\x00\x00"
 	runCases(t, []formatCase{
 		{"other length", "a.fvecs", two + float32s(1, 2) + "\x03\x00\x00\x00" + float32s(1, 2), Spec{}, "fvecs 2x2; 1 2; error: wrong-dim a.fvecs 2 3 2"},
-		{"left over", "a.fvecs", two + float32s(1, 2) + two, Spec{}, "error: cut-off a.fvecs fvecs 1 2 4"},
+		{"left over", "a.fvecs", two + float32s(1, 2) + two, Spec{}, "error: cut-off a.fvecs fvecs 1 12 4"},
 		{"no length", "a.bvecs", "\x00\x00\x00\x00", Spec{}, "error: bad-length a.bvecs 0 bvecs"},
 		{"negative", "a.bvecs", "\xff\xff\xff\xff", Spec{}, "error: bad-length a.bvecs -1 bvecs"},
 		{"short", "a.bvecs", "\xff", Spec{}, "error: cut-off a.bvecs bvecs"},

@@ -51,27 +51,16 @@ func TestBlocksEqualRows(t *testing.T) {
 			}
 		}
 		path := writeRaw(t, c.descr, rows, cols, data)
-		in, err := openInput(path)
-		if err != nil {
-			t.Fatal(err)
+		open := func(threads, block int) *dense {
+			r, _, err := openFile(path, &Spec{Threads: threads})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := r.(*dense)
+			d.block = block
+			return d
 		}
-		r, _, err := openNpy(in, &Spec{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		slow := r.(*dense)
-		in2, err := openInput(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r2, _, err := openNpy(in2, &Spec{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fast, ok := newBlocks(r2.(*dense), 3).(*blocks)
-		if !ok {
-			t.Fatal("a large file is not read by blocks")
-		}
+		slow, fast := open(1, 1), open(3, 300*cols)
 		var a, b record
 		for i := range rows + 1 {
 			errA, errB := slow.next(&a), fast.next(&b)
@@ -109,7 +98,7 @@ func TestBlocksEqualRows(t *testing.T) {
 
 // A file that loses its end while it is read gives an error, not rows.
 func TestBlocksOfAFileThatShrinks(t *testing.T) {
-	const rows, cols = 3000, 1000
+	const rows, cols = 12_000, 1000
 	path := writeRaw(t, "|u1", rows, cols, make([]byte, rows*cols))
 	set, err := Open(Spec{Paths: []string{path}, Threads: 1})
 	if err != nil {

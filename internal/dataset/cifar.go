@@ -31,39 +31,31 @@ var (
 	cifar100 = cifarFormat{"cifar100", []byte{20, 100}, []string{"coarse_label_names.txt", "fine_label_names.txt"}}
 )
 
-func (c *cifarFormat) record() int { return len(c.classes) + cifarPixels }
-
-// cifar reads pictures with labels.
-type cifar struct {
-	in *input
-	*cifarFormat
-	label  int // which label byte to use
-	labels []string
-	row    int
-}
-
 func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
-	h := header{format: c.name, rows: -1, dim: cifarPixels}
-	h.shape = picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}
-	if in.size >= 0 {
-		if err := in.countable(int64(c.record())); err != nil {
-			return nil, h, err
-		}
-		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
-			return nil, h, message.New("cut-off",
-				"%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
-		}
-	}
-	r := &cifar{in: in, cifarFormat: c, label: len(c.classes) - 1}
+	h := header{format: c.name, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
+	which := len(c.classes) - 1 // of the label bytes
 	switch {
-	case len(c.classes) == 2 && spec.Label == "coarse":
-		r.label = 0
-	case spec.Label != "" && spec.Label != "label" && (len(c.classes) == 1 || spec.Label != "fine"):
+	case which == 1 && spec.Label == "coarse":
+		which = 0
+	case spec.Label != "" && spec.Label != "label" && (which == 0 || spec.Label != "fine"):
 		return nil, h, message.New("no-such-column", "%s: %s has no label %q", in.path, c.name, spec.Label)
 	}
-	var err error
-	r.labels, err = classNames(filepath.Join(filepath.Dir(in.path), c.lists[r.label]), int(c.classes[r.label]))
-	return r, h, err
+	labels, err := classNames(filepath.Join(filepath.Dir(in.path), c.lists[which]), int(c.classes[which]))
+	if err != nil {
+		return nil, h, err
+	}
+	d := newDense(in, in.path, dtype{'u', 1, false}, -1, cifarPixels, spec)
+	d.pixels, d.lead = true, len(c.classes)
+	d.begin = func(lead []byte, rec *record) error {
+		class := int(lead[which])
+		if class >= len(labels) {
+			return badRow(in.path, d.row-1, "label",
+				message.New("unknown-class", "the class %d, but there are only %d", class, len(labels)))
+		}
+		rec.label, rec.hasLabel = labels[class], true
+		return nil
+	}
+	return d.counted(h)
 }
 
 // classNames reads a name per line; without such a file the names are numbers.
@@ -91,32 +83,10 @@ func classNames(path string, n int) ([]string, error) {
 	return names, nil
 }
 
-func (c *cifar) next(rec *record) error {
-	*rec = record{pixels: rec.pixels[:0], tags: rec.tags[:0]}
-	b, err := c.in.take(c.record())
-	if err == io.ErrUnexpectedEOF {
-		return cutOff(c.in.path, c.row, -1)
-	}
-	if err != nil {
-		return err
-	}
-	c.row++
-	class := b[c.label]
-	if int(class) >= len(c.labels) {
-		cause := message.New("unknown-class", "the class %d, but there are only %d", class, len(c.labels))
-		return badRow(c.in.path, c.row-1, "label", cause)
-	}
-	rec.label, rec.hasLabel = c.labels[class], true
-	rec.pixels = append(rec.pixels, b[len(c.classes):]...)
-	return nil
-}
-
-func (c *cifar) Close() error { return c.in.Close() }
-
 // looks reports whether the label is in range at the start of every record.
 func (c *cifarFormat) looks(s *sample) bool {
-	size := int64(c.record())
-	if len(s.head) < c.record() || s.size >= 0 && s.size%size != 0 {
+	size := int64(len(c.classes) + cifarPixels)
+	if int64(len(s.head)) < size || s.size >= 0 && s.size%size != 0 {
 		return false
 	}
 	if s.size < 0 && !strings.Contains(s.name, "_batch") && !strings.Contains(s.name, "cifar") {

@@ -51,7 +51,7 @@ func openIDX(in *input, spec *Spec) (reader, header, error) {
 	if err != nil {
 		return nil, header{}, err
 	}
-	r, h, err := openArray(in, in.path, a)
+	r, h, err := openArray(in, a, spec)
 	if err != nil {
 		return nil, h, err
 	}
@@ -63,12 +63,12 @@ func openIDX(in *input, spec *Spec) (reader, header, error) {
 	if h.labels = labelsBeside(in.path); h.labels == "" {
 		return d, h, nil
 	}
-	labels, err := openIDXLabels(h.labels, in.path, a.rows)
-	if err != nil {
-		return nil, h, err
+	beside := &beside{reader: d}
+	beside.labels, err = readIDXLabels(h.labels)
+	if n := len(beside.labels); err == nil && n != a.rows {
+		err = message.New("wrong-count", "%s: has %d labels for the %d rows of %s", h.labels, n, a.rows, in.path)
 	}
-	return &beside{reader: d, what: in.path, sides: [3]*dense{sideLabel: labels}, seen: interner{},
-		open: []*input{labels.in}}, h, nil
+	return beside, h, err
 }
 
 // labelsBeside returns the file with the labels of a file of pictures, or "".
@@ -87,24 +87,18 @@ func labelsBeside(path string) string {
 	return ""
 }
 
-func openIDXLabels(path, pictures string, rows int) (*dense, error) {
+func readIDXLabels(path string) ([]string, error) {
 	in, err := openInput(path)
 	if err != nil {
 		return nil, err
 	}
+	defer in.Close()
 	a, err := readIDX(in)
-	if err == nil && a.rows != rows {
-		err = message.New("wrong-count", "%s: has %d labels for the %d rows of %s", path, a.rows, rows, pictures)
-	}
-	var labels *dense
-	if err == nil {
-		labels, err = openTexts(in, path, a)
-	}
 	if err != nil {
-		in.Close()
 		return nil, err
 	}
-	return labels, nil
+	next, err := a.entries(in)
+	return in.collect(next, err)
 }
 
 // looksIDX reports whether the lengths in the header account for the size of the file.

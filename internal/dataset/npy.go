@@ -3,7 +3,9 @@ package dataset
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +35,9 @@ type array struct {
 	head    int64 // bytes before the values
 }
 
-// readArray reads the header. what names the array in errors.
-func readArray(in *input, what string) (a array, err error) {
+// readArray reads the header.
+func readArray(in *input) (a array, err error) {
+	what := in.path
 	lead, err := in.take(8)
 	if err != nil || string(lead[:6]) != "\x93NUMPY" {
 		return a, message.New("not-npy", "%s: is not an npy file", what)
@@ -72,43 +75,31 @@ func readArray(in *input, what string) (a array, err error) {
 	return a, nil
 }
 
+var (
+	npyDescr   = regexp.MustCompile(`['"]descr['"]\s*:\s*(?:'([^']+)'|"([^"]+)"|(\[))`)
+	npyFortran = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
+	npyShape   = regexp.MustCompile(`['"]shape['"]\s*:\s*\(([0-9L, ]*)\)`) // Python 2 wrote long integers as 1L
+)
+
 // parse reads the dictionary.
 func (a *array) parse(s string) error {
-	p := &literal{rest: s}
-	seen := 0
-	p.want("{")
-	for p.err == nil && !p.skip("}") {
-		key := p.text()
-		p.want(":")
-		switch key {
-		case "descr":
-			if strings.HasPrefix(p.rest, "[") {
-				return message.New("structured-type", "has a structured dtype (named fields): save the vectors as one plain array")
-			}
-			a.descr = p.text()
-		case "fortran_order":
-			if a.fortran = p.skip("True"); !a.fortran {
-				p.want("False")
-			}
-		case "shape":
-			a.shape = p.shape()
-		default:
-			return message.New("unknown-key", "has an npy header with the unknown key %.40q", key)
+	descr, fortran, shape := npyDescr.FindStringSubmatch(s), npyFortran.FindStringSubmatch(s), npyShape.FindStringSubmatch(s)
+	switch {
+	case descr != nil && descr[3] != "":
+		return message.New("structured-type", "has a structured dtype (named fields): save the vectors as one plain array")
+	case descr == nil || fortran == nil || shape == nil:
+		return message.New("missing-key", "has an npy header without descr, fortran_order and shape")
+	}
+	a.descr, a.fortran = descr[1]+descr[2], fortran[1] == "True"
+	for n := range strings.SplitSeq(strings.TrimRight(shape[1], ", "), ",") {
+		v, err := strconv.ParseInt(strings.Trim(n, " L"), 10, 50)
+		if shape[1] == "" {
+			return message.New("single-value", "holds a single value, not rows")
 		}
-		seen++
-		if !p.skip(",") {
-			p.want("}")
-			break
+		if err != nil || len(a.shape) == 32 { // numpy has no more axes
+			return message.New("bad-header", "has the shape %.40q in its npy header, which cannot be read", shape[1])
 		}
-	}
-	if p.err == nil && (strings.Trim(p.rest, " \n\x00") != "" || seen != 3 || a.descr == "" || a.shape == nil) {
-		p.err = message.New("missing-key", "has an npy header without descr, fortran_order and shape, each once")
-	}
-	if p.err != nil {
-		return p.err
-	}
-	if len(a.shape) == 0 {
-		return message.New("single-value", "holds a single value, not rows")
+		a.shape = append(a.shape, int(min(v, math.MaxInt))) // if int has 32 bits, there cannot be more rows
 	}
 	if err := a.measure(); err != nil {
 		return err
@@ -167,89 +158,25 @@ func (a *array) parseType() error {
 // isText reports an array of strings.
 func (a *array) isText() bool { return a.kind == 'U' || a.kind == 'S' }
 
-// literal parses the few Python literals of an npy header. After an error it reads nothing more.
-type literal struct {
-	rest string
-	err  error
-}
-
-func (p *literal) fail() {
-	if p.err == nil {
-		p.err = message.New("bad-header", "has an npy header that cannot be read near %.30q", p.rest)
-	}
-}
-
-func (p *literal) skip(token string) bool {
-	p.rest = strings.TrimLeft(p.rest, " \n\t")
-	rest, found := strings.CutPrefix(p.rest, token)
-	if p.err != nil || !found {
-		return false
-	}
-	p.rest = strings.TrimLeft(rest, " \n\t")
-	return true
-}
-
-func (p *literal) want(token string) {
-	if !p.skip(token) {
-		p.fail()
-	}
-}
-
-func (p *literal) text() string {
-	for _, quote := range []string{"'", `"`} {
-		if p.skip(quote) {
-			s, rest, found := strings.Cut(p.rest, quote)
-			if !found {
-				p.fail()
-			}
-			p.rest = rest
-			return s
-		}
-	}
-	p.fail()
-	return ""
-}
-
-func (p *literal) shape() []int {
-	shape := []int{}
-	p.want("(")
-	for p.err == nil && !p.skip(")") {
-		n := len(p.rest) - len(strings.TrimLeft(p.rest, "0123456789"))
-		v, err := strconv.ParseInt(p.rest[:n], 10, 50)
-		if err != nil || len(shape) == 32 { // numpy has no more axes
-			p.fail()
-			break
-		}
-		shape = append(shape, int(min(v, math.MaxInt))) // if int has 32 bits, there cannot be more rows
-		p.rest = p.rest[n:]
-		p.skip("L") // Python 2 wrote long integers this way
-		if !p.skip(",") {
-			p.want(")")
-			break
-		}
-	}
-	return shape
-}
-
 // openNpy opens a file of vectors.
-func openNpy(in *input, _ *Spec) (reader, header, error) {
-	a, err := readArray(in, in.path)
+func openNpy(in *input, spec *Spec) (reader, header, error) {
+	a, err := readArray(in)
 	if err != nil {
 		return nil, header{}, err
 	}
-	return openArray(in, in.path, a)
+	return openArray(in, a, spec)
 }
 
 // openArray reads the rows of a numeric array whose header has been read.
-func openArray(in *input, what string, a array) (reader, header, error) {
+func openArray(in *input, a array, spec *Spec) (reader, header, error) {
 	h := header{format: "npy", rows: a.rows, dim: a.dim}
 	switch {
 	case a.isText():
-		return nil, h, message.New("text-values", "%s: holds text (dtype %s), not vectors", what, a.descr)
+		return nil, h, message.New("text-values", "%s: holds text (dtype %s), not vectors", in.path, a.descr)
 	case a.dim == 0:
-		return nil, h, message.New("no-values", "%s: has rows without values", what)
+		return nil, h, message.New("no-values", "%s: has rows without values", in.path)
 	}
-	d := &dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: a.dim}
+	d := newDense(in, in.path, a.dtype, a.rows, a.dim, spec)
 	if err := d.checkSize(a.head); err != nil {
 		return nil, h, err
 	}
@@ -263,9 +190,47 @@ func openArray(in *input, what string, a array) (reader, header, error) {
 		if in.at == nil {
 			return nil, h, message.New("fortran-packed",
 				"%s: is in Fortran order, column by column, but comes row by row from here: send np.ascontiguousarray(x), or "+
-					"give a file that is not compressed", what)
+					"give a file that is not compressed", in.path)
 		}
-		return newStrided(d, a), h, nil
+		d.place, d.block = a.places(), fortranBytes
 	}
 	return d, h, nil
+}
+
+// places returns where the columns of a file in Fortran order belong in a row. The file counts the axes after the first
+// with the leftmost running fastest, a row with the rightmost.
+func (a *array) places() []int32 {
+	place, axes := make([]int32, a.dim), a.shape[1:]
+	for j := range place {
+		left, stride, c := j, a.dim, 0
+		for _, n := range axes {
+			stride /= n
+			c += left % n * stride
+			left /= n
+		}
+		place[j] = int32(c)
+	}
+	return place
+}
+
+// entries returns a function that reads the values of an array of one value per row as texts.
+func (a *array) entries(in *input) (func() (string, error), error) {
+	if a.dim != 1 {
+		return nil, message.New("not-one-value", "%s: has %d values per row, but should have one", in.path, a.dim)
+	}
+	d := newDense(in, in.path, a.dtype, a.rows, 1, new(Spec))
+	return func() (string, error) {
+		if d.row == d.rows {
+			return "", d.atEnd()
+		}
+		b, err := in.take(a.size)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = cutOff(in.path, d.row, d.rows)
+		}
+		if err != nil {
+			return "", err
+		}
+		d.row++
+		return a.text(b), nil
+	}, d.checkSize(a.head)
 }

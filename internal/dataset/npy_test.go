@@ -130,12 +130,12 @@ func TestFortranBlocks(t *testing.T) {
 		}
 	}
 	path := fileOf(t, t.TempDir(), "a.npy", npyOf("<f4", true, "47, 5, 3", float32s(data...)))
-	for _, memory := range []int{1, h * w * 4, 10 * h * w * 4, stridedBlock} {
+	for _, memory := range []int{1, h * w * 4, 10 * h * w * 4, fortranBytes} {
 		r, _, err := openFile(path, &Spec{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.(*strided).memory = memory
+		r.(*dense).block = memory
 		var rec record
 		want := float32(0)
 		for range n {
@@ -178,8 +178,7 @@ func TestNpyRefusals(t *testing.T) {
 		{"many", "a.npy", npyOf("<f4", false, "281474976710656, 16777216", six), Spec{}, fmt.Sprintf("error: cut-off a.npy 0 %d", min(int64(1)<<48, math.MaxInt))},
 		{"version 9", "a.npy", npyVersion(9, "{}"), Spec{}, "error: unknown-version a.npy 9 1 3"},
 		{"code", "a.npy", head("{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}"), Spec{},
-			`error: bad-header a.npy "__import__('os'),`},
-		{"unknown key", "a.npy", head("{'descr': '<f4', 'other': False, 'shape': (1,)}"), Spec{}, `error: unknown-key a.npy "other" unknown`},
+			"error: missing-key a.npy descr fortran_order shape"},
 		{"missing key", "a.npy", head("{'descr': '<f4', 'shape': (1,)}"), Spec{}, "error: missing-key a.npy descr fortran_order shape"},
 		{"long header", "a.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", Spec{}, "error: header-too-long a.npy 1048576"},
 		{"short header", "a.npy", "\x93NUMPY\x01\x00\xff\xff{", Spec{}, "error: cut-off a.npy"},
@@ -202,11 +201,11 @@ func TestNpz(t *testing.T) {
 		{"asked for", "a.npz", npzOf(zip.Store, "one", x, "two", fortran, "who", names), Spec{Vector: "two", Label: "who"}, "npz 2x2; 1 3 label za; 2 4 label é"},
 		{"tags", "a.npz", npzOf(zip.Store, "X", x, "tags", tags), Spec{}, "npz 2x2; 1 2 tags 0/2; 3 4 tags "},
 		{"text tags", "a.npz", npzOf(zip.Store, "X", x, "t", npyOf("|S3", false, "2,", "a,bc\x00\x00")), Spec{Tags: "t"}, "npz 2x2; 1 2 tags a/b; 3 4 tags c"},
-		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), Spec{}, "npz 2x2; error: bad-tags a.npz 2 0 1"},
+		{"bad tags", "a.npz", npzOf(zip.Store, "X", x, "tags", bad), Spec{}, "error: bad-tags a.npz tags: 1 2 0 1"},
 		{"which", "a.npz", npzOf(zip.Store, "one", x, "two", x), Spec{}, "error: which-vector set:Vector a.npz one two"},
 		{"several, one usual", "a.npz", npzOf(zip.Store, "one", x, "data", x), Spec{}, "npz 2x2; 1 2; 3 4"},
 		{"missing", "a.npz", npzOf(zip.Store, "X", x), Spec{Label: "q"}, `error: no-such-array a.npz "q" X`},
-		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), Spec{}, "error: wrong-count a.npz y: 1 X 2"},
+		{"lengths", "a.npz", npzOf(zip.Store, "X", x, "y", short), Spec{}, "error: wrong-count a.npz y: 1 2"},
 		{"wide labels", "a.npz", npzOf(zip.Store, "X", x, "y", x), Spec{}, "error: not-one-value a.npz y: 2"},
 		{"Fortran stored", "a.npz", npzOf(zip.Store, "X", fortran), Spec{}, "npz 2x2; 1 3; 2 4"},
 		{"Fortran deflated", "a.npz", npzOf(zip.Deflate, "X", fortran), Spec{},

@@ -35,7 +35,7 @@ type npyWriter struct {
 // createNpy starts a file of vectors with the given number of columns.
 func createNpy(path string, kind NpyType, cols int) (*npyWriter, error) {
 	w := &npyWriter{kind: kind, cols: cols}
-	if npyDescr[kind] == "" {
+	if npyTypes[kind] == "" {
 		return nil, fmt.Errorf("values of type %q cannot be written: choose %s, %s or %s", kind, Float32, Float16, Uint8)
 	}
 	var err error
@@ -49,12 +49,12 @@ func createNpy(path string, kind NpyType, cols int) (*npyWriter, error) {
 	return w, nil
 }
 
-// npyDescr maps the types to NumPy's names.
-var npyDescr = map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}
+// npyTypes maps the types to NumPy's names.
+var npyTypes = map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}
 
 // header returns the header for the rows so far, padded to the same length for any number of rows.
 func (w *npyWriter) header() []byte {
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", npyDescr[w.kind], w.rows, w.cols)
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", npyTypes[w.kind], w.rows, w.cols)
 	text += strings.Repeat(" ", 117-len(text)) + "\n"
 	return append([]byte("\x93NUMPY\x01\x00\x76\x00"), text...)
 }

@@ -31,15 +31,30 @@ type archive struct {
 	members map[string]*zip.File
 }
 
-// beside reads rows with the arrays of texts that are beside them.
+// beside reads rows with what comes with them in arrays or files of their own.
 type beside struct {
 	reader
-	what   string    // name in errors
-	sides  [3]*dense // of texts, or nil; see tableRows.sides
-	matrix reader    // tags as a 0/1 matrix
-	row    record
-	seen   interner
-	open   []*input // besides that of the reader
+	row         int
+	labels, ids []string
+	tags        [][]string
+}
+
+func (b *beside) next(rec *record) error {
+	err := b.reader.next(rec)
+	if _, bad := errors.AsType[*RowError](err); err != nil && !bad {
+		return err
+	}
+	if b.labels != nil {
+		rec.label, rec.hasLabel = b.labels[b.row], true
+	}
+	if b.ids != nil {
+		rec.id = b.ids[b.row]
+	}
+	if b.tags != nil {
+		rec.tags, rec.hasTags = append(rec.tags, b.tags[b.row]...), true
+	}
+	b.row++
+	return err
 }
 
 func openNpz(in *input, spec *Spec) (reader, header, error) {
@@ -47,14 +62,30 @@ func openNpz(in *input, spec *Spec) (reader, header, error) {
 	if err != nil {
 		return nil, header{}, err
 	}
-	z := &beside{what: in.path, seen: interner{}}
-	h, err := z.openArrays(a, spec)
+	label := chosenName(spec.Label, usualLabels, a.names)
+	id := chosenName(spec.ID, usualIDs, a.names)
+	tags := chosenName(spec.Tags, usualTags, a.names)
+	vector, err := a.vectorArray(spec.Vector, []string{label, id, tags})
 	if err != nil {
-		_ = z.closeArrays() // the first error says more
 		return nil, header{}, err
 	}
-	z.open, h.format = append(z.open, in), "npz"
-	return z, h, nil
+	of, err := a.array(vector)
+	if err != nil {
+		return nil, header{}, err
+	}
+	r, h, err := openNpy(of, spec)
+	if err != nil {
+		return nil, h, err
+	}
+	h.format, of.close = "npz", slices.Insert(of.close, 0, in.Close)
+	b := &beside{reader: r}
+	if b.labels, _, err = a.entries(label, labelNoun, h.rows); err == nil {
+		b.ids, _, err = a.entries(id, idNoun, h.rows)
+	}
+	if err == nil {
+		_, b.tags, err = a.entries(tags, tagsNoun, h.rows)
+	}
+	return b, h, err
 }
 
 func openArchive(in *input) (*archive, error) {
@@ -80,84 +111,55 @@ func openArchive(in *input) (*archive, error) {
 	return a, nil
 }
 
-// what names an array in errors.
-func (a *archive) what(name string) string { return fmt.Sprintf("%s, array %s", a.in.path, name) }
-
-// array opens one array and reads its header.
-func (a *archive) array(name string) (*input, array, error) {
+// array opens one array.
+func (a *archive) array(name string) (*input, error) {
 	f := a.members[name]
 	if f == nil {
-		return nil, array{}, message.New("no-such-array",
+		return nil, message.New("no-such-array",
 			"%s: has no array %q; it has %s", a.in.path, name, strings.Join(a.names, ", "))
 	}
+	what := fmt.Sprintf("%s, array %s", a.in.path, name)
 	r, err := f.Open()
 	if err != nil {
-		return nil, array{}, fmt.Errorf("%s: %w", a.what(name), err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	m := &input{path: a.what(name), size: -1, disk: a.in.disk, packed: "zip", close: []func() error{r.Close}}
+	m := &input{path: what, size: -1, disk: a.in.disk, packed: "zip", close: []func() error{r.Close}}
 	if f.Method == zip.Store {
 		// Uncompressed content can be read in any order.
 		offset, err := f.DataOffset()
 		if err == nil && (offset > a.in.size || f.UncompressedSize64 > uint64(a.in.size-offset)) {
 			r.Close()
-			return nil, array{}, message.New("impossible-claim",
-				"%s: claims %d bytes, more than the file has", a.what(name), f.UncompressedSize64)
+			return nil, message.New("impossible-claim", "%s: claims %d bytes, more than the file has", what, f.UncompressedSize64)
 		}
 		if err == nil {
 			m.at, m.size = io.NewSectionReader(a.in.at, offset, int64(f.UncompressedSize64)), int64(f.UncompressedSize64)
 		}
 	}
 	m.buf = bufio.NewReaderSize(&unpacked{m, r}, maxTake)
-	head, err := readArray(m, a.what(name))
-	if err != nil {
-		m.Close()
-		return nil, array{}, err
-	}
-	return m, head, nil
+	return m, nil
 }
 
-// openArrays chooses the arrays of an archive and opens them.
-func (z *beside) openArrays(a *archive, spec *Spec) (header, error) {
-	sides := []string{
-		sideLabel: chosenName(spec.Label, usualLabels, a.names),
-		sideID:    chosenName(spec.ID, usualIDs, a.names),
-		sideTags:  chosenName(spec.Tags, usualTags, a.names),
+// entries reads an array with an entry per row, unless there is none.
+func (a *archive) entries(name string, what noun, rows int) (texts []string, tags [][]string, err error) {
+	if name == "" {
+		return nil, nil, nil
 	}
-	vector, err := a.vectorArray(spec.Vector, sides)
+	in, err := a.array(name)
 	if err != nil {
-		return header{}, err
+		return nil, nil, err
 	}
-	in, head, err := a.array(vector)
-	if err != nil {
-		return header{}, err
+	defer in.Close()
+	next, err := npyEntries(in, what)
+	if texts, err = in.collect(next, err); err != nil {
+		return nil, nil, err
 	}
-	z.open = append(z.open, in)
-	var h header
-	if z.reader, h, err = openArray(in, in.path, head); err != nil {
-		return h, err
+	if len(texts) != rows {
+		return nil, nil, message.New("wrong-count", "%s: has %d rows, the vectors have %d", in.path, len(texts), rows)
 	}
-	for k, name := range sides {
-		if name == "" {
-			continue
-		}
-		in, head, err := a.array(name)
-		if err != nil {
-			return h, err
-		}
-		z.open = append(z.open, in)
-		if head.rows != h.rows {
-			return h, message.New("wrong-count", "%s: has %d rows, array %s has %d", in.path, head.rows, vector, h.rows)
-		}
-		if k == sideTags && !head.isText() {
-			z.matrix, _, err = openArray(in, in.path, head)
-		} else {
-			z.sides[k], err = openTexts(in, in.path, head)
-		}
-		if err != nil {
-			return h, err
-		}
+	if what == tagsNoun {
+		tags, err = parseTags(in, texts)
 	}
-	return h, nil
+	return texts, tags, err
 }
 
 // vectorArray chooses the array of the vectors; the taken ones have another use.
@@ -171,12 +173,16 @@ func (a *archive) vectorArray(asked string, taken []string) (string, error) {
 		if slices.Contains(taken, name) {
 			continue
 		}
-		in, head, err := a.array(name)
+		in, err := a.array(name)
+		var head array
+		if err == nil {
+			head, err = readArray(in)
+			in.Close()
+		}
 		if err != nil {
 			unreadable = errors.Join(unreadable, err)
 			continue
 		}
-		in.Close()
 		if len(head.shape) > 1 && !head.isText() {
 			tables = append(tables, name)
 		}
@@ -195,50 +201,3 @@ func (a *archive) vectorArray(asked string, taken []string) (string, error) {
 	return "", &SpecError{"Vector", message.New("which-vector", "%s: which array holds the vectors? It has %s: name one",
 		a.in.path, strings.Join(a.names, ", "))}
 }
-
-func (z *beside) next(rec *record) error {
-	err := z.reader.next(rec)
-	if _, bad := errors.AsType[*RowError](err); err != nil && !bad {
-		return err
-	}
-	// The other arrays advance even if the vector is bad.
-	for k, side := range z.sides {
-		if side == nil {
-			continue
-		}
-		text, more := side.nextText()
-		if more != nil {
-			return more
-		}
-		switch k {
-		case sideLabel:
-			rec.label, rec.hasLabel = z.seen.keep(text), true
-		case sideID:
-			rec.id = text
-		default:
-			rec.tags, rec.hasTags = z.seen.appendTags(rec.tags, text, tagSeparator(text)), true
-		}
-	}
-	if z.matrix != nil {
-		more := z.matrix.next(&z.row)
-		if more != nil {
-			return more
-		}
-		if rec.tags, more = appendMatrixTags(rec.tags, z.row.vector); more != nil {
-			return fmt.Errorf("%s: %w", z.what, more)
-		}
-		rec.hasTags = true
-	}
-	return err
-}
-
-func (z *beside) closeArrays() error {
-	var errs []error
-	for _, in := range z.open {
-		errs = append(errs, in.Close())
-	}
-	z.open = nil
-	return errors.Join(errs...)
-}
-
-func (z *beside) Close() error { return errors.Join(z.closeArrays(), z.reader.Close()) }

@@ -118,7 +118,7 @@ func (spec *Spec) refit(path string, r reader, h header) (reader, header, error)
 		}
 	}
 	h.shape, h.dim = to.Shape, to.Values()
-	return &refitted{r, from, to, nil}, h, nil
+	return &refitted{r, from, to}, h, nil
 }
 
 // refitted reads pictures and changes their size, colours or layout.
@@ -126,19 +126,17 @@ type refitted struct {
 	reader
 	from picture.Shape
 	to   picture.Preparation
-	own  []uint8 // the picture as the file has it
 }
 
 func (r *refitted) next(rec *record) error {
 	room := rec.pixels
-	rec.pixels = r.own
 	err := r.reader.next(rec)
-	r.own = rec.pixels
+	own := rec.pixels
 	rec.pixels = append(room[:0], make([]uint8, r.to.Values())...)
 	if err != nil {
 		return err
 	}
-	r.to.FromRow(rec.pixels, r.own, r.from)
+	r.to.FromRow(rec.pixels, own, r.from)
 	return nil
 }
 

@@ -177,9 +177,6 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 	if from := s.spec.streams[f.path]; from != nil {
 		from.startPass()
 	}
-	if d, ok := r.(*dense); ok && err == nil {
-		r = newBlocks(d, s.spec.Threads)
-	}
 	return r, err
 }
 

@@ -120,6 +120,17 @@ func readSide(path string, what noun, r *pictureNames) (in *input, texts []strin
 		}
 	}
 	next, err := in.openSide(what)
+	if texts, err = in.collect(next, err); err != nil {
+		return nil, nil, false, err
+	}
+	for n := len(texts); what != tagsNoun && n > 0 && texts[n-1] == ""; n-- { // editors leave empty lines at the end
+		texts = texts[:n-1]
+	}
+	return in, texts, false, nil
+}
+
+// collect reads all entries, unless the file could not be opened.
+func (in *input) collect(next func() (string, error), err error) (texts []string, _ error) {
 	seen := interner{}
 	for err == nil {
 		var text string
@@ -127,18 +138,15 @@ func readSide(path string, what noun, r *pictureNames) (in *input, texts []strin
 			break
 		}
 		if len(texts) == maxRows {
-			return nil, nil, false, fmt.Errorf("%s: has more than %d rows", path, maxRows)
+			return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
 		}
 		texts = append(texts, seen.keep(text))
 		err = in.hold(entryBytes + len(text))
 	}
 	if err != io.EOF {
-		return nil, nil, false, err
+		return nil, err
 	}
-	for n := len(texts); what != tagsNoun && n > 0 && texts[n-1] == ""; n-- { // editors leave empty lines at the end
-		texts = texts[:n-1]
-	}
-	return in, texts, false, nil
+	return texts, nil
 }
 
 // openSide returns a function that reads the next entry.
@@ -150,14 +158,13 @@ func (in *input) openSide(what noun) (func() (string, error), error) {
 	s := &sample{head: head, size: in.size}
 	switch {
 	case isNpy(s):
-		a, err := readArray(in, in.path)
-		if err == nil && what == tagsNoun && !a.isText() {
-			return matrixTexts(in, a)
-		}
-		return arrayTexts(in, a, err)
+		return npyEntries(in, what)
 	case what != tagsNoun && looksIDX(s):
 		a, err := readIDX(in)
-		return arrayTexts(in, a, err)
+		if err != nil {
+			return nil, err
+		}
+		return a.entries(in)
 	case !isText(head):
 		return nil, message.New("wrong-format",
 			"%s: is neither text nor npy nor IDX: a file with one entry per row is expected", in.path)
@@ -187,21 +194,16 @@ func (in *input) openSide(what noun) (func() (string, error), error) {
 	}, nil
 }
 
-// arrayTexts reads the values of an array of one axis, unless its head could not be read.
-func arrayTexts(in *input, a array, err error) (func() (string, error), error) {
+// npyEntries reads the values of an array of one axis, or the rows of a 0/1 matrix as the places of their ones.
+func npyEntries(in *input, what noun) (func() (string, error), error) {
+	a, err := readArray(in)
 	if err != nil {
 		return nil, err
 	}
-	d, err := openTexts(in, in.path, a)
-	if err != nil {
-		return nil, err
+	if what != tagsNoun || a.isText() {
+		return a.entries(in)
 	}
-	return d.nextText, nil
-}
-
-// matrixTexts reads the rows of a 0/1 matrix as the places of their ones.
-func matrixTexts(in *input, a array) (func() (string, error), error) {
-	r, _, err := openArray(in, in.path, a)
+	r, _, err := openArray(in, a, new(Spec))
 	row, rec := 0, record{}
 	return func() (string, error) {
 		if err := r.next(&rec); err != nil {

@@ -193,4 +193,4 @@ func (in *input) waits(bytesOfRow int) bool {
 type waiter interface{ waits() bool }
 
 func (c *rowCounter) waits() bool { return c.in.waits(0) }
-func (d *dense) waits() bool      { return d.in.waits(d.dim * d.size) }
+func (d *dense) waits() bool      { return d.at == d.n && d.in.waits(d.width()) }
