@@ -24,7 +24,7 @@ type Files struct {
 	Format string    // one of Formats; "" means detect it from content and name
 	Stdin  io.Reader // what the path "-" stands for, where data are read once: to encode, to search and to push
 
-	Labels []string // files with the class of each row, read as one
+	Labels []string // files with the class of each row, in order or in tables with ids, read as one
 	IDs    []string // files with the id of each row, read as one
 	Pairs  string   // a file of lines a,b,similar|dissimilar|unknown
 

@@ -23,8 +23,8 @@ func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
 	f.StringVar(&d.Label, "label", "",
 		"`COLUMN` or key with the class; in a table without a header its number, counted from 1")
 	f.StringArrayVar(&d.Labels, "labels", nil,
-		"`FILE` with the classes, one per row; for pictures also lines file,label; may be repeated")
-	f.StringVar(&d.Tags, "tags", "", "`COLUMN`, key or file with the tags; for pictures also lines file,tag;tag")
+		"`FILE` with the classes: one per row, or a table id,label or file,label; may be repeated")
+	f.StringVar(&d.Tags, "tags", "", "`COLUMN`, key or file with the tags: a line per row, or a table id,tags or file,tags")
 	f.StringVar(&d.ID, "id-column", "", "`COLUMN` or key with the ids")
 	f.StringVar(&d.Vector, "vector", "", "`COLUMN` or key with the vectors, or columns of numbers: names (a,b,c), "+
 		"numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")
@@ -35,8 +35,7 @@ func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
 // bindFiles adds the flags for data of any form: those that are encoded, and not only learned from.
 func (d *dataFlags) bindFiles(f *pflag.FlagSet, group string) {
 	d.bind(f, group)
-	f.StringArrayVar(&d.IDs, "ids", nil, "`FILE` with the ids, one per row; names of pictures give the order of "+
-		"lines in the other files")
+	f.StringArrayVar(&d.IDs, "ids", nil, "`FILE` with the ids, one per row")
 	f.StringVar(&d.Format, "format", "", "file `FORMAT`: "+hashgrove.Formats()+"; default by content and name")
 	cli.Group(f, group)
 }

@@ -26,9 +26,9 @@ func TestIDX(t *testing.T) {
 		{"huge", "a-idx2-ubyte", idxOf(8, "\x01", 1, 1<<31, 1<<31), Spec{}, "error: row-too-long a-idx2-ubyte 16777216"},
 	})
 	for _, c := range []struct{ pictures, labels, content, want string }{
-		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; labels from train-labels-idx1-ubyte; 1 label 7; 2 label 9"},
-		{"t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte.gz", gzipped(idxOf(8, "\x07\x09", 2)), "idx 2x1; labels from t10k-labels.idx1-ubyte.gz; 1 label 7; 2 label 9"},
-		{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; labels from train-labels-idx1-ubyte; 1 label 7; 2 label 9"},
+		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; 1 label 7; 2 label 9"},
+		{"t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte.gz", gzipped(idxOf(8, "\x07\x09", 2)), "idx 2x1; 1 label 7; 2 label 9"},
+		{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; 1 label 7; 2 label 9"},
 		{"train-images-idx3-ubyte", "other-labels-idx1-ubyte", idxOf(8, "\x07\x09", 2), "idx 2x1; 1; 2"},
 		{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", idxOf(8, "\x07", 1), "error: wrong-count train-labels-idx1-ubyte: 1 2 train-images-idx3-ubyte"},
 	} {

@@ -180,18 +180,11 @@ func TestFolderComplaints(t *testing.T) {
 			`no-columns set:LabelsFile zoo: "kind"`},
 		{"too few labels", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "a\n"}, Spec{LabelsFile: []string{"y.txt"}}, "wrong-count y.txt 1 label 2 zoo"},
 		{"no label", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.txt", "\na\n"}, Spec{LabelsFile: []string{"y.txt"}}, "no-label set:SkipBad at:zoo/a.png:0: y.txt"},
-		{"missing name", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.csv", "file,label\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, "pictures-unnamed y.csv b.png"},
-		{"missing names", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "zoo/c.png", tone(2), "y.csv", "a.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}},
-			"pictures-unnamed y.csv b.png"},
-		{"unknown name", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,x\nc.png,y\n"}, Spec{LabelsFile: []string{"y.csv"}}, `no-such-picture y.csv "c.png" 3`},
-		{"spaces", []string{"zoo/a.png", tone(1), "y.txt", "a.png 1\n"}, Spec{LabelsFile: []string{"y.txt"}}, "space-separated y.txt labels"},
-		{"unknown id", []string{"zoo/a.png", tone(1), "y.csv", "id,label\n7,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `no-such-picture y.csv "7" 2`},
-		{"name twice", []string{"zoo/a.png", tone(1), "y.csv", "a.png,x\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `duplicate-picture y.csv "a.png" 2 1`},
-		{"two of a stem", []string{"zoo/a.png", tone(1), "zoo/a.jpg", tone(1), "y.csv", "file,label\na,x\na.jpg,x\n"}, Spec{LabelsFile: []string{"y.csv"}},
-			`ambiguous-picture y.csv "a" 2`},
-		{"which column", []string{"zoo/a.png", tone(1), "y.csv", "file,u,v\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "which-column y.csv 3 labels label"},
+		{"missing name", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "y.csv", "file,label\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}},
+			"no-label set:SkipBad at:zoo/b.png:0: y.csv"},
+		{"name twice", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,x\na.png,x\n"}, Spec{LabelsFile: []string{"y.csv"}}, `duplicate-id y.csv "a.png"`},
+		{"which column", []string{"zoo/a.png", tone(1), "y.csv", "file,u,v\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "which-column y.csv 3 label"},
 		{"ragged", []string{"zoo/a.png", tone(1), "y.csv", "file,label\na.png,1,2\n"}, Spec{LabelsFile: []string{"y.csv"}}, "wrong-count y.csv 2 3 2"},
-		{"ids in another order", []string{"zoo/a.png", tone(1), "zoo/b.png", tone(1), "ids.txt", "b\na\n"}, Spec{IDsFile: []string{"ids.txt"}}, "wrong-order ids.txt 1 b.png 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -253,28 +246,25 @@ func TestSupervisionOfPictures(t *testing.T) {
 	album(t, ".", "zoo/2.png", tone(2), "zoo/10.png", tone(10), "zoo/sub/a b.png", tone(3))
 	file := func(name, content string) []string { return []string{fileOf(t, dir, name, content)} }
 	const want = "2 cat zoo/2.png\n10 dog zoo/10.png\n3 cat zoo/sub/a b.png"
-	for i, content := range []string{
-		"cat\ndog\ncat\n",
-		"file,label\nsub/a b.png,cat\n10.png,dog\n2.png,cat\n",
-		"\ufefffile;label\nsub/a b.png;cat\n10.png;dog\n2.png;cat\n",
-		"photo,kind\nsub/a b.png,cat\n10.png,dog\n2.png,cat\n",
-		"sub/a b.png,cat\n10.png,dog\n2.png,cat\n",
-		"sub\\a b.png\tcat\n10.png\tdog\n./2.png\tcat\n",
-		"label,size,filename\ncat,7,zoo/sub/a b.png\ndog,7,zoo/10.png\ncat,7,zoo/2.png\n",
-		"id,breed\nsub/a b,cat\n10,dog\n2,cat\n",
-		"\"2.png\",cat\n\"sub/a b.png\",cat\n\"10.png\",\"dog\"\n",
+	for i, c := range []struct{ name, content string }{
+		{"y.csv", "cat\ndog\ncat\n"},
+		{"y.txt", "cat\ndog\ncat\n"},
+		{"y.csv", "file,label\nsub/a b.png,cat\n10.png,dog\n2.png,cat\nothers.png,owl\n"},
+		{"y.csv", "\ufefffile;label\nsub/a b.png;cat\n10.png;dog\n2.png;cat\n"},
+		{"y.csv", "photo,kind\nsub/a b.png,cat\n10.png,dog\n2.png,cat\n"},
+		{"y.csv", "label,size,filename\ncat,7,zoo/sub/a b.png\ndog,7,zoo/10.png\ncat,7,zoo/2.png\n"},
+		{"y.csv", "id,breed\nsub/a b,cat\n10,dog\n2,cat\n"},
+		{"y.jsonl", `{"file": "2.png", "label": "cat"}` + "\n" + `{"label": "cat", "file": "sub/a b.png"}` + "\n" + `{"file": "10.png", "label": "dog"}`},
 	} {
-		for _, name := range []string{"y.csv", "y.txt"} {
-			s := setOpen(t, Spec{Paths: []string{"zoo"}, LabelsFile: file(name, content)})
-			if got := rowsOf(t, s); got != want {
-				t.Errorf("%d: read\n%s\nwant\n%s", i, got, want)
-			}
-			if (len(s.warnings) == 1) != (i == 0) {
-				t.Errorf("%d: warnings %q", i, s.warnings)
-			}
+		s := setOpen(t, Spec{Paths: []string{"zoo"}, LabelsFile: file(c.name, c.content)})
+		if got := rowsOf(t, s); got != want {
+			t.Errorf("%d: read\n%s\nwant\n%s", i, got, want)
+		}
+		if (len(s.warnings) == 1) != (i < 2) {
+			t.Errorf("%d: warnings %q", i, s.warnings)
 		}
 	}
-	parts := append(file("y.csv", "file,label\n10.png,dog\n"), file("y2.csv", "sub/a b.png,cat\n2.png,cat\n")...)
+	parts := append(file("y.csv", "file,label\n10.png,dog\n"), file("y2.csv", "file,label\nsub/a b.png,cat\n2.png,cat\n")...)
 	if got := rowsOf(t, setOpen(t, Spec{Paths: []string{"zoo"}, LabelsFile: parts})); got != want {
 		t.Errorf("two tables: read\n%s\nwant\n%s", got, want)
 	}
@@ -282,27 +272,18 @@ func TestSupervisionOfPictures(t *testing.T) {
 		t.Error("tables and a list were taken")
 	}
 	const tagged = "2 zoo/2.png [sea|sky]\n10 zoo/10.png []\n3 zoo/sub/a b.png [blue sky]"
-	for i, content := range []string{
-		"sea;sky\n\nblue sky\n",
-		"file,tags\nsub/a b.png,blue sky\n10.png,\n2.png,sea;sky\n",
-		"2.png,sea|sky\nsub/a b.png,blue sky\n10.png,\n",
+	for name, content := range map[string]string{
+		"tags.txt": "sea;sky\n\nblue sky\n", "tags.csv": "file,tags\nsub/a b.png,blue sky\n10.png,\n2.png,sea;sky\n",
 	} {
-		if got := rowsOf(t, setOpen(t, Spec{Paths: []string{"zoo"}, TagsFile: file("tags.txt", content)})); got != tagged {
-			t.Errorf("%d: read\n%s\nwant\n%s", i, got, tagged)
+		if got := rowsOf(t, setOpen(t, Spec{Paths: []string{"zoo"}, TagsFile: file(name, content)})); got != tagged {
+			t.Errorf("%s: read\n%s\nwant\n%s", name, got, tagged)
 		}
 	}
 	if err := os.RemoveAll("zoo/sub"); err != nil {
 		t.Fatal(err)
 	}
-	s := setOpen(t, Spec{
-		Paths: []string{"zoo"}, LabelsFile: file("f.csv", "file,label\n10.png,dog\n2.png,cat\n"),
-		IDsFile: file("i.csv", "file,id\n10.png,x\n2.png,y\n"),
-	})
-	if got := rowsOf(t, s); got != "2 cat y\n10 dog x" {
-		t.Errorf("read\n%s", got)
-	}
-	s = setOpen(t, Spec{Paths: []string{"zoo"}, IDsFile: file("ids.txt", "u\nv\n")})
-	if got := rowsOf(t, s); got != "2 u\n10 v" || len(s.warnings) != 1 {
+	s := setOpen(t, Spec{Paths: []string{"zoo"}, IDsFile: file("ids.txt", "u\nv\n"), LabelsFile: file("f.csv", "id,label\nv,dog\nu,cat\n")})
+	if got := rowsOf(t, s); got != "2 cat u\n10 dog v" || len(s.warnings) != 1 {
 		t.Errorf("read\n%s\n%q", got, s.warnings)
 	}
 	// A folder of classes whose labels or tags come from a file has no others.
@@ -314,18 +295,20 @@ func TestSupervisionOfPictures(t *testing.T) {
 
 // FuzzNamedLabels is the promise for any file of labels: an error, or a label for every picture.
 func FuzzNamedLabels(f *testing.F) {
-	for _, s := range []string{"cat\ndog\n", "file,label\na.png,cat\nb.png,dog\n", "b.png;x\na.png;y\n", "a.png x\nb.png y", "id\tz\nb\t1\na\t\"2\"\n", "photo,kind\na.png,1\nb.png,2\n"} {
+	for _, s := range []string{"cat\ndog\n", "file,label\na.png,cat\nb.png,dog\n", "file;label\nb.png;x\na.png;y\n", "id\tz\nb\t1\na\t\"2\"\n", "photo,kind\na.png,1\nb.png,2\n"} {
 		f.Add([]byte(s))
 	}
 	dir := album(f, f.TempDir(), "zoo/a.png", tone(1), "zoo/b.png", tone(2))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, name := range []string{"y.csv", "y.txt"} {
+		for _, name := range []string{"y.csv", "y.tsv", "y.jsonl", "y.txt"} {
 			path := fileOf(t, dir, name, string(content))
-			if s, err := Open(Spec{Paths: []string{filepath.Join(dir, "zoo")}, Size: 1, LabelsFile: []string{path}, Threads: 1}); err == nil && len(s.labels.list) != 2 {
-				t.Errorf("%d labels", len(s.labels.list))
-			}
-			if s, err := Open(Spec{Paths: []string{filepath.Join(dir, "zoo")}, Size: 1, TagsFile: []string{path}, IDsFile: []string{path}, Threads: 1}); err == nil && (len(s.tags.list) != 2 || len(s.ids.list) != 2) {
-				t.Errorf("%d lines of tags, %d ids", len(s.tags.list), len(s.ids.list))
+			for _, spec := range []Spec{{LabelsFile: []string{path}}, {TagsFile: []string{path}, IDsFile: []string{path}}} {
+				spec.Paths, spec.Size, spec.Threads = []string{filepath.Join(dir, "zoo")}, 1, 1
+				if s, err := Open(spec); err == nil {
+					if rows, err := setRead(t, s); err == nil && (len(rows) != 2 || spec.LabelsFile != nil && rows[1].label == "") {
+						t.Errorf("rows %v", rows)
+					}
+				}
 			}
 		}
 	})

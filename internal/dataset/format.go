@@ -104,7 +104,6 @@ type header struct {
 	rows, dim int              // -1 where unknown before reading
 	names     []string         // names of the features, where the file has them
 	columns   Columns          // of a table
-	labels    string           // file of the labels, if found beside this one
 	shape     picture.Shape    // of rows that are pictures
 	gallery   *gallery.Gallery // the pictures of a folder or an archive
 	code      codeForm         // with Spec.Codes

@@ -124,9 +124,6 @@ func dump(path, formatName string, spec Spec) (lines []dumped) {
 	if h.names != nil {
 		say("names %s", strings.Join(h.names, ","))
 	}
-	if h.labels != "" {
-		say("labels from %s", filepath.Base(h.labels))
-	}
 	var rec record
 	for {
 		err := r.next(&rec)

@@ -60,13 +60,14 @@ func openIDX(in *input, spec *Spec) (reader, header, error) {
 	if d.pixels = a.kind == 'u' && len(a.shape) == 3 && max(a.shape[1], a.shape[2]) <= picture.MaxSide; d.pixels {
 		h.shape = picture.Shape{Width: a.shape[2], Height: a.shape[1], Channels: 1}
 	}
-	if h.labels = labelsBeside(in.path); h.labels == "" {
+	path := labelsBeside(in.path)
+	if path == "" {
 		return d, h, nil
 	}
 	beside := &beside{reader: d}
-	beside.labels, err = readIDXLabels(h.labels)
+	beside.labels, err = readIDXLabels(path)
 	if n := len(beside.labels); err == nil && n != a.rows {
-		err = message.New("wrong-count", "%s: has %d labels for the %d rows of %s", h.labels, n, a.rows, in.path)
+		err = message.New("wrong-count", "%s: has %d labels for the %d rows of %s", path, n, a.rows, in.path)
 	}
 	return beside, h, err
 }

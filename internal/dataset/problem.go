@@ -81,29 +81,29 @@ func (spec *Spec) checkNames(path, format string) error {
 }
 
 // place returns the file, and the row in it, of a row counted over all files. The file must have been opened.
-func (p *pass) place(row int) (path string, inFile int) {
-	f := sort.SearchInts(p.starts, row+1) - 1
-	return p.s.files[f].path, row - p.starts[f]
+func (p *pass) place(row int) (f file, inFile int) {
+	k := sort.SearchInts(p.starts, row+1) - 1
+	return p.s.files[k], row - p.starts[k]
 }
 
 // problem returns an error about the current row.
 func (p *pass) problem(column string, cause error) *RowError {
-	path, row := p.place(p.row)
-	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
+	f, row := p.place(p.row)
+	if g := f.header.gallery; g != nil {
 		return badRow(g.ID(row), -1, column, cause)
 	}
-	return badRow(path, row, column, cause)
+	return badRow(f.path, row, column, cause)
 }
 
 // sameID returns the error for a row with the id of an earlier one.
 func (p *pass) sameID(r vectors.Repeat) *RowError {
-	path, at := p.place(r.Row)
-	firstPath, firstAt := p.place(r.First)
+	f, at := p.place(r.Row)
+	first, firstAt := p.place(r.First)
 	cause := message.New("duplicate-id", "the id %q, which row %d already has", r.ID, firstAt+1)
-	if firstPath != path {
-		cause = message.New("duplicate-id", "the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
+	if first.path != f.path {
+		cause = message.New("duplicate-id", "the id %q, which row %d of %s already has", r.ID, firstAt+1, first.path)
 	}
-	return badRow(path, at, p.s.spec.ID, cause)
+	return badRow(f.path, at, p.s.spec.ID, cause)
 }
 
 // drop leaves out the current row.

@@ -10,8 +10,10 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
@@ -39,8 +41,8 @@ type Set struct {
 	labelled, tagged, identified bool
 
 	// From separate files.
-	labels, ids entries[string]
-	tags        entries[[]string]
+	sided             bool // there are some
+	labels, tags, ids entries
 
 	duplicates []vectors.Repeat // found by Scan, to be left out from then on; in order of row
 	last       *pass            // the latest pass, or an empty one
@@ -205,7 +207,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 		}
 		rec := read
 		problem, bad := err.(*RowError)
-		if !bad && err == nil {
+		if !bad && err == nil && p.s.sided {
 			err = p.attach(&rec)
 		}
 		if !bad && err == nil {
@@ -241,15 +243,24 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 
 // attach adds the row's entries in the files of labels, tags and ids.
 func (p *pass) attach(rec *record) error {
-	hasID := rec.id != ""
-	err := p.s.labels.get(p.row, &rec.label, &rec.hasLabel)
-	if err == nil {
-		err = p.s.tags.get(p.row, &rec.tags, &rec.hasTags)
+	id, err := p.s.ids.find(p.row, "")
+	if err == nil && id >= 0 {
+		rec.id = p.s.ids.texts[id]
 	}
-	if err == nil {
-		err = p.s.ids.get(p.row, &rec.id, &hasID)
+	names := []string{rec.id}
+	if file, at := p.place(p.row); file.header.gallery != nil {
+		name, below := file.header.gallery.Name(at)
+		names = append(names, name, below, strings.TrimSuffix(below, path.Ext(below)))
 	}
-	return err
+	label, more := p.s.labels.find(p.row, names...)
+	if label >= 0 {
+		rec.label, rec.hasLabel = p.s.labels.texts[label], true
+	}
+	tags, most := p.s.tags.find(p.row, names...)
+	if tags >= 0 {
+		rec.tags, rec.hasTags = p.s.tags.tags[tags], true
+	}
+	return cmp.Or(err, more, most)
 }
 
 // checkRow returns what is wrong with a row. An error concerns all rows, so leaving out this one would not help.

@@ -4,129 +4,188 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
 	"hashgrove/internal/message"
-	"hashgrove/internal/picture/gallery"
 )
 
-// Labels, tags and ids in files of their own: an entry per row, in the order of the rows. A file is npy or IDX, a CSV
-// or TSV with one column or one of a usual name, JSON lines of single values, or text with an entry per line. Where
-// the rows are pictures it may also be a table that names them, in any order:
+// Labels, tags and ids in files of their own. A table (CSV, TSV, JSON lines) with a column of ids, or of the names of
+// pictures, is joined by these with rows that have ids:
 //
-//	file,label          with a line of names, or just two columns; separated by comma, semicolon or tab
-//	cats/1.jpg,cat      the path as below the folder, or with the folder, or without its ending where the column is
-//	dogs/7.jpg,dog      called file, id, ...
+//	file,label          the path as below the folder or with it, with or without its ending
+//	cats/1.jpg,cat
+//
+// Any other file has an entry per row, in the order of the rows. It is npy or IDX, a CSV or TSV with one column or one
+// of a usual name, JSON lines of single values, or text with an entry per line.
 
 // entries holds labels, tags or ids from separate files, several read as one.
-type entries[T any] struct {
+type entries struct {
 	patterns []string
 	what     noun
-	parse    func(in *input, texts []string) ([]T, error)
-	list     []T // one per row in the files of vectors; nil when there are no files
+	texts    []string       // nil when there are no files
+	tags     [][]string     // in the texts, if these are tags
+	byID     map[string]int // places in the texts; nil if those are in the order of the rows
 }
 
 // given reports whether there are files.
-func (e *entries[T]) given() bool { return e.list != nil }
+func (e *entries) given() bool { return e.texts != nil }
 
-// get copies the entry of a row, if there are files.
-func (e *entries[T]) get(row int, to *T, has *bool) error {
-	if !e.given() {
-		return nil
+// find returns the place of the entry of a row with one of the names, or -1.
+func (e *entries) find(row int, names ...string) (int, error) {
+	switch {
+	case !e.given():
+		return -1, nil
+	case e.byID == nil && row >= len(e.texts):
+		return -1, message.New("too-few",
+			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(len(e.texts)))
+	case e.byID == nil:
+		return row, nil
 	}
-	if row >= len(e.list) {
-		return message.New("too-few",
-			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
+	for _, name := range names {
+		if place, found := e.byID[name]; found {
+			return place, nil
+		}
 	}
-	*has, *to = true, e.list[row]
-	return nil
+	return -1, nil
 }
 
 // checkLength compares the number of entries with that of the rows.
-func (e *entries[T]) checkLength(rows int) error {
-	if !e.given() || len(e.list) == rows {
+func (e *entries) checkLength(rows int) error {
+	if !e.given() || e.byID != nil || len(e.texts) == rows {
 		return nil
 	}
-	return unequal(e.patterns, len(e.list), e.what, rows)
+	return unequal(e.patterns, len(e.texts), e.what, rows)
 }
 
 // load reads the files. Their lengths are checked as far as the numbers of rows are known: file by file if there are as
-// many as files of vectors, and in total. The names are nil unless the rows are pictures.
-func (e *entries[T]) load(s *Set, r *pictureNames) error {
-	if len(e.patterns) == 0 {
-		return nil
-	}
+// many as files of vectors, and in total.
+func (e *entries) load(s *Set) error {
 	paths, err := expand(e.patterns, false)
-	if err != nil {
+	if err != nil || len(paths) == 0 {
 		return err
 	}
-	e.list = []T{}
-	if r != nil {
-		r.texts, r.line = make([]string, len(r.names)), make([]int, len(r.names))
-	}
-	tables := false // that name the pictures
+	e.texts = []string{}
 	for i, path := range paths {
-		in, texts, named, err := readSide(path, e.what, r)
+		in, texts, ids, err := readSide(path, e.what, s.identified)
 		if err != nil {
 			return err
 		}
-		if i > 0 && named != tables {
-			return fmt.Errorf("%s: only one of %s names the pictures", path, strings.Join(paths, ", "))
+		if i > 0 && (ids == nil) != (e.byID == nil) {
+			return fmt.Errorf("%s: only one of %s has ids", path, strings.Join(paths, ", "))
 		}
-		if tables = named; named && i == len(paths)-1 {
-			if err := r.checkComplete(paths); err != nil {
+		if ids != nil && e.byID == nil {
+			e.byID = map[string]int{}
+		}
+		for k, id := range ids {
+			if _, twice := e.byID[id]; twice {
+				return message.New("duplicate-id", "%s: %q is there twice", path, id)
+			}
+			e.byID[id] = len(e.texts) + k
+		}
+		e.texts = append(e.texts, texts...)
+		if e.what == tagsNoun {
+			tags, err := parseTags(in, texts)
+			if err != nil {
 				return err
 			}
-			e.list, err = e.parse(in, r.texts)
-			return err
-		} else if named {
-			continue
+			e.tags = append(e.tags, tags...)
 		}
-		part, err := e.parse(in, texts)
-		if err != nil {
-			return err
-		}
-		e.list = append(e.list, part...)
-		if file := s.files[min(i, len(s.files)-1)]; len(paths) == len(s.files) && file.header.rows >= 0 &&
-			file.header.rows != len(part) {
-			return fmt.Errorf("%w of %s", unequal([]string{path}, len(part), e.what, file.header.rows), file.path)
+		if file := s.files[min(i, len(s.files)-1)]; ids == nil && len(paths) == len(s.files) && file.header.rows >= 0 &&
+			file.header.rows != len(texts) {
+			return fmt.Errorf("%w of %s", unequal([]string{path}, len(texts), e.what, file.header.rows), file.path)
 		}
 	}
-	if rows := s.countedRows(); rows >= 0 && rows != len(e.list) {
-		return unequal(paths, len(e.list), e.what, rows)
+	if e.byID == nil {
+		s.warnOrder(paths[0], e.what)
 	}
-	if r == nil {
-		return nil
-	}
-	s.warnOrder(paths[0], e.what)
-	if ids, ok := any(e.list).([]string); ok && e.what == idNoun {
-		return r.checkOrder(ids, paths[0])
+	if rows := s.countedRows(); rows >= 0 {
+		return e.checkLength(rows)
 	}
 	return nil
 }
 
-// readSide reads a file of labels, tags or ids in the order of the rows, and reports whether it names pictures. The
-// input is closed, but it goes on counting memory.
-func readSide(path string, what noun, r *pictureNames) (in *input, texts []string, named bool, err error) {
-	if in, err = openInput(path); err != nil {
-		return nil, nil, false, err
-	}
-	defer in.Close()
-	if r != nil {
-		if named, err = r.read(in, what); named || err != nil {
-			return in, nil, named, err
+// warnOrder warns about the order in which lines were taken if another is as natural.
+func (s *Set) warnOrder(path string, what noun) {
+	for _, f := range s.files {
+		if f.header.format == "folder" && !f.header.gallery.Sorted() {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order "+
+				"(2.jpg before 10.jpg), which is not that of plain text: to be sure, write a table file,%s",
+				path, strings.TrimPrefix(what[0], "line of ")))
+			return
 		}
 	}
-	next, err := in.openSide(what)
-	if texts, err = in.collect(next, err); err != nil {
-		return nil, nil, false, err
+}
+
+// readSide reads a file of labels, tags or ids, with the ids of a table to join, which need rows with ids. The input is
+// closed, but it goes on counting memory.
+func readSide(path string, what noun, identified bool) (in *input, texts, ids []string, err error) {
+	if in, err = openInput(path); err != nil {
+		return nil, nil, nil, err
 	}
-	for n := len(texts); what != tagsNoun && n > 0 && texts[n-1] == ""; n-- { // editors leave empty lines at the end
+	defer in.Close()
+	var next func() (string, error)
+	t, err := in.idTable(what, identified)
+	if t != nil {
+		ids = []string{}
+		next = func() (string, error) {
+			if err := t.next(); err != nil {
+				return "", err
+			}
+			var row [2]string
+			for _, k := range t.filled {
+				row[k] = string(t.cells[k].text)
+			}
+			ids = append(ids, row[0])
+			return row[1], in.hold(entryBytes + len(row[0]))
+		}
+		defer t.in.Close()
+	} else if err == nil {
+		next, err = in.openSide(what)
+	}
+	if texts, err = in.collect(next, err); err != nil {
+		return nil, nil, nil, err
+	}
+	for n := len(texts); ids == nil && what != tagsNoun && n > 0 && texts[n-1] == ""; n-- { // editors leave empty lines
 		texts = texts[:n-1]
 	}
-	return in, texts, false, nil
+	return in, texts, ids, nil
+}
+
+// usualFiles are names of a column that holds names of pictures.
+var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img", "picture", "photo", "path"}
+
+// idTable opens a table with ids and entries, which are its first two cells, through an input of its own. It returns nil
+// for any other file.
+func (in *input) idTable(what noun, identified bool) (*records, error) {
+	format := fileNamed(in.path)
+	if !identified || what == idNoun || format != "csv" && format != "tsv" && format != "jsonl" {
+		return nil, nil
+	}
+	look, err := in.again()
+	if err != nil {
+		return nil, err
+	}
+	t, err := openRecords(look, format, false, usualFiles...)
+	if err != nil {
+		look.Close()
+		return nil, nil // it is reported when it is read in order
+	}
+	values, side := tableLabels, sideLabel
+	if what == tagsNoun {
+		values, side = slices.Concat(usualTags, []string{"tag"}), sideTags
+	}
+	id, value := t.usual(slices.Concat(usualIDs, usualFiles), sideID), t.usual(values, side)
+	if value < 0 && id >= 0 && len(t.columns) == 2 {
+		value = 1 - id
+	}
+	if id < 0 || value < 0 || id == value {
+		look.Close()
+		return nil, nil
+	}
+	t.take(t.columns[id].name, id)
+	t.take(t.columns[value].name, value)
+	return t, nil
 }
 
 // collect reads all entries, unless the file could not be opened.
@@ -237,185 +296,4 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 		err := t.next()
 		return string(t.cells[0].text), err
 	}, nil
-}
-
-// pictureNames finds the pictures of a set by name.
-type pictureNames struct {
-	names []string       // of every row, below its folder
-	row   map[string]int // by name and by path; -1 if two pictures share it
-	stem  map[string]int // by name without its ending
-	texts []string       // of every row, from the tables that name it
-	line  []int          // where, from 1
-}
-
-// usualFiles are names of a column that holds names of pictures.
-var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img",
-	"picture", "photo", "path", "name"}
-
-// pictureNames returns the names of the pictures, or nil if some of the files are not pictures.
-func (s *Set) pictureNames() *pictureNames {
-	r := &pictureNames{row: map[string]int{}, stem: map[string]int{}}
-	put := func(m map[string]int, name string) {
-		if other, twice := m[name]; twice && other != len(r.names) {
-			m[name] = -1
-		} else {
-			m[name] = len(r.names)
-		}
-	}
-	for _, f := range s.files {
-		g := f.header.gallery
-		if g == nil {
-			return nil
-		}
-		for i := range g.Len() {
-			name, below := g.Name(i)
-			put(r.row, name)
-			put(r.row, below)
-			put(r.row, g.ID(i))
-			put(r.stem, strings.TrimSuffix(below, path.Ext(name)))
-			r.names = append(r.names, name)
-		}
-	}
-	return r
-}
-
-// find returns the row of a picture, or an error that names it.
-func (r *pictureNames) find(name string, stems bool) (int, error) {
-	name = strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "./")
-	row, found := r.row[name]
-	if !found && stems {
-		row, found = r.stem[name]
-	}
-	switch {
-	case !found:
-		return 0, message.New("no-such-picture", "no picture is called %q", name)
-	case row < 0:
-		return 0, message.New("ambiguous-picture", "several pictures are called %q: write more of the path", name)
-	}
-	return row, nil
-}
-
-// isName reports whether a cell is the name of a picture, or seems meant to be.
-func (r *pictureNames) isName(cell string) bool {
-	_, err := r.find(cell, false)
-	return err == nil || gallery.Promises(cell)
-}
-
-// warnOrder warns about the order in which lines were taken if another is as natural.
-func (s *Set) warnOrder(path string, what noun) {
-	for _, f := range s.files {
-		if f.header.format == "folder" && !f.header.gallery.Sorted() {
-			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order "+
-				"(2.jpg before 10.jpg), which is not that of plain text: to be sure, write lines file,%s",
-				path, strings.TrimPrefix(what[0], "line of ")))
-			return
-		}
-	}
-}
-
-// checkOrder rejects a list of ids that are the names of the pictures in another order.
-func (r *pictureNames) checkOrder(ids []string, path string) error {
-	for line, id := range ids {
-		if row, err := r.find(id, true); err == nil && row != line {
-			return message.New("wrong-order", "%s: line %d: the picture %s is not number %d: leave out the ids, "+
-				"and name the pictures in a table file,label", path, line+1, r.names[row], line+1)
-		}
-	}
-	return nil
-}
-
-// checkComplete reports a picture that the tables do not name.
-func (r *pictureNames) checkComplete(paths []string) error {
-	if row := slices.Index(r.line, 0); row >= 0 {
-		return message.New("pictures-unnamed",
-			"%s: does not name all pictures, %s for one", strings.Join(paths, ", "), r.names[row])
-	}
-	return nil
-}
-
-// read reads a table that names pictures. It reports false for any other file.
-func (r *pictureNames) read(in *input, what noun) (bool, error) {
-	head, err := in.head()
-	if err != nil || !isText(head) {
-		return false, err
-	}
-	format := ""
-	for i, line := range (&sample{head: head}).lines(sampleRows) {
-		first, _, more := bytes.Cut(line, []byte(" "))
-		switch {
-		case more && !bytes.ContainsAny(first, "\t,;") && r.isName(string(first)):
-			return false, message.New("space-separated",
-				"%s: separate names and %s by a comma or a tab", in.path, what.things())
-		case i == 0 && bytes.IndexByte(line, '\t') >= 0:
-			format = "tsv"
-		case i == 0 && bytes.ContainsAny(line, ",;"):
-			format = "csv"
-		}
-	}
-	if format == "" {
-		return false, nil
-	}
-	t, rows, err := sampleTable(in, format)
-	if err != nil || t.width < 2 {
-		return false, nil // others will report a bad table
-	}
-	named := func(row []string) int { return slices.IndexFunc(row, r.isName) }
-	usual := usualFiles
-	if what != idNoun {
-		usual = slices.Concat(usualFiles, usualIDs)
-	}
-	if isHead(rows, usualFiles) || len(rows) > 1 && named(rows[0]) < 0 && named(rows[1]) >= 0 {
-		t.names = rows[0]
-	}
-	name := t.named(usual)
-	stems := name >= 0 // names may lack their endings
-	for _, row := range rows {
-		if name < 0 {
-			name = named(row)
-		}
-	}
-	if name < 0 {
-		return false, nil
-	}
-	value, err := t.besideName(name, what)
-	if err == nil && t.names != nil {
-		err = t.read() // the head
-	}
-	for err == nil {
-		if err = t.readRow(); err != nil {
-			break
-		}
-		picture, row := string(t.fields[name]), 0
-		if row, err = r.find(picture, stems); err == nil && r.line[row] > 0 {
-			err = message.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, r.line[row])
-		}
-		if err != nil {
-			return false, fmt.Errorf("%s: line %d: %w", in.path, t.line, err)
-		}
-		r.texts[row], r.line[row] = string(t.fields[value]), t.line
-		err = in.hold(entryBytes + len(r.texts[row]))
-	}
-	if err != io.EOF {
-		return false, err
-	}
-	return true, nil
-}
-
-// besideName chooses the column of the entries in a table that has names in another.
-func (t *table) besideName(name int, what noun) (int, error) {
-	usual := tableLabels
-	switch what {
-	case tagsNoun:
-		usual = slices.Concat(usualTags, []string{"tag"}, tableLabels)
-	case idNoun:
-		usual = usualIDs
-	}
-	if value := t.named(usual); value >= 0 && value != name {
-		return value, nil
-	}
-	if t.width == 2 {
-		return 1 - name, nil
-	}
-	return 0, message.New("which-column", "%s: has %d columns: call the one with the %s %s",
-		t.in.path, t.width, what.things(), usual[0])
 }

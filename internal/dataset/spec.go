@@ -40,9 +40,8 @@ type Spec struct {
 	// TagsAlone ignores classes that come with the files, so that only the tags define similarity.
 	TagsAlone bool
 
-	// Files with one entry per row of the data; several are read as one. Those of pictures may also be tables in any
-	// order that name the pictures, as file,label. A list of ids whose lines name all the pictures gives the order of
-	// the other files.
+	// Files with one entry per row of the data; several are read as one. Those of labels and tags may also be tables in
+	// any order with the ids of the rows, or the names of pictures, as file,label.
 	LabelsFile, TagsFile, IDsFile []string
 
 	// Pictures from folders, archives and picture files become squares of Size x Size pixels; 0 means 32. CIFAR and IDX
@@ -229,22 +228,18 @@ func (s *Set) checkDim(path string, dim int) error {
 
 // readSupervision reads the files of labels, tags and ids.
 func (s *Set) readSupervision() error {
-	spec := &s.spec
-	texts := func(_ *input, texts []string) ([]string, error) { return texts, nil }
-	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, parse: texts}
-	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, parse: texts}
-	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, parse: parseTags}
-	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
-		r := s.pictureNames()
-		for _, load := range []func(*Set, *pictureNames) error{s.ids.load, s.labels.load, s.tags.load} {
-			if err := load(s, r); err != nil {
-				return err
-			}
+	s.ids = entries{patterns: s.spec.IDsFile, what: idNoun}
+	s.labels = entries{patterns: s.spec.LabelsFile, what: labelNoun}
+	s.tags = entries{patterns: s.spec.TagsFile, what: tagsNoun}
+	for _, side := range []struct {
+		*entries
+		there *bool
+	}{{&s.ids, &s.identified}, {&s.labels, &s.labelled}, {&s.tags, &s.tagged}} {
+		if err := side.load(s); err != nil {
+			return err
 		}
+		*side.there, s.sided = *side.there || side.given(), s.sided || side.given()
 	}
-	s.labelled = s.labelled || s.labels.given()
-	s.tagged = s.tagged || s.tags.given()
-	s.identified = s.identified || s.ids.given()
 	return nil
 }
 

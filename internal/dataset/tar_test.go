@@ -75,7 +75,7 @@ func TestTar(t *testing.T) {
 		}
 	}
 	s := setOpen(t, Spec{Paths: []string{fileOf(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/2.png", tone(2)))}, Size: 1,
-		LabelsFile: []string{fileOf(t, ".", "y.csv", "2.png,dog\nzoo/1.png,cat\n")}})
+		LabelsFile: []string{fileOf(t, ".", "y.csv", "file,label\n2.png,dog\nzoo/1.png,cat\n")}})
 	if got := rowsOf(t, s); got != "1 cat b.tar/zoo/1.png\n2 dog b.tar/zoo/2.png" {
 		t.Errorf("read\n%s", got)
 	}

@@ -74,12 +74,12 @@ func checkTexts(t *testing.T, dir, file string, texts []string, err error, want 
 
 // readValues and readTagLines read a file with an entry per row.
 func readValues(path string) ([]string, error) {
-	_, texts, _, err := readSide(path, labelNoun, nil)
+	_, texts, _, err := readSide(path, labelNoun, false)
 	return texts, err
 }
 
 func readTagLines(path string) ([][]string, error) {
-	in, texts, _, err := readSide(path, tagsNoun, nil)
+	in, texts, _, err := readSide(path, tagsNoun, false)
 	if err != nil {
 		return nil, err
 	}
