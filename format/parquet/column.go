@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 
 	"hashgrove/internal/dataset/columnfile"
 	"hashgrove/internal/message"
@@ -21,9 +20,7 @@ type column struct {
 	field  field
 	group  int // the next row group
 	rows   int64
-	pages  parquet.Pages
-	page   parquet.Page
-	values parquet.ValueReader
+	values parquet.ColumnChunkValueReader
 	buffer [1024]parquet.Value
 	at, n  int
 	floats func(uint16) float32
@@ -48,45 +45,27 @@ func (c *column) Close() (err error) {
 }
 
 func (c *column) closeGroup() error {
-	if c.page != nil {
-		parquet.Release(c.page)
-		c.page, c.values = nil, nil
-	}
-	if c.pages == nil {
+	if c.values == nil {
 		return nil
 	}
 	c.f.open, c.memory = c.f.open-c.memory, 0
-	pages := c.pages
-	c.pages = nil
-	return pages.Close()
+	values := c.values
+	c.values = nil
+	return values.Close()
 }
 
 // peek returns the next value of the column, or io.EOF at the end of a row group, before the next is opened.
-func (c *column) peek() (*parquet.Value, error) {
-	for c.at == c.n {
-		if c.pages == nil {
+func (c *column) peek() (_ *parquet.Value, err error) {
+	if c.at == c.n {
+		if c.values == nil {
 			return nil, io.EOF
 		}
-		if c.values == nil {
-			page, err := c.pages.ReadPage()
-			if err != nil {
-				return nil, err
-			}
-			c.page, c.values = page, page.Values()
+		if c.n, err = c.values.ReadValues(c.buffer[:]); err != nil {
+			c.n = 0
 		}
-		n, err := c.values.ReadValues(c.buffer[:])
-		if err == io.EOF || err == nil && n == 0 {
-			// Values in the buffer may point into the page, which is released once all are used.
-			if n == 0 {
-				parquet.Release(c.page)
-				c.page, c.values = nil, nil
-			}
-		} else if err != nil {
-			return nil, err
-		}
-		c.at, c.n = 0, n
+		c.at = 0
 	}
-	return &c.buffer[c.at], nil
+	return &c.buffer[c.at], err
 }
 
 // firstValue finds the first value of the next row.
@@ -123,7 +102,7 @@ func (c *column) firstValue() (*parquet.Value, error) {
 				"write it with smaller pages", c.f.size)
 		}
 		c.memory = memory
-		c.pages = groups[c.group].ColumnChunks()[c.field.leaf].Pages()
+		c.values = parquet.NewColumnChunkValueReader(groups[c.group].ColumnChunks()[c.field.leaf])
 		c.group++
 		c.rows = 0
 	}
@@ -185,26 +164,26 @@ func (c *column) float(v *parquet.Value) (float32, error) {
 		return float32(math.NaN()), errNull
 	}
 	switch c.field.kind {
-	case format.Float:
+	case parquet.Float:
 		return v.Float(), nil
-	case format.Double:
+	case parquet.Double:
 		wide := v.Double()
 		x := float32(wide)
 		if math.IsInf(float64(x), 0) && !math.IsInf(wide, 0) {
 			return 0, errTooLarge
 		}
 		return x, nil
-	case format.Int32:
+	case parquet.Int32:
 		if c.field.unsigned {
 			return float32(v.Uint32()), nil
 		}
 		return float32(v.Int32()), nil
-	case format.Int64:
+	case parquet.Int64:
 		if c.field.unsigned {
 			return float32(v.Uint64()), nil
 		}
 		return float32(v.Int64()), nil
-	case format.Boolean:
+	case parquet.Boolean:
 		if v.Boolean() {
 			return 1, nil
 		}
@@ -238,23 +217,23 @@ func (c *column) text(v *parquet.Value) string {
 		return c.field.write(v)
 	}
 	switch c.field.kind {
-	case format.ByteArray:
+	case parquet.ByteArray:
 		return string(v.ByteArray())
-	case format.Boolean:
+	case parquet.Boolean:
 		return strconv.FormatBool(v.Boolean())
-	case format.Int32:
+	case parquet.Int32:
 		if c.field.unsigned {
 			return strconv.FormatUint(uint64(v.Uint32()), 10)
 		}
 		return strconv.FormatInt(int64(v.Int32()), 10)
-	case format.Int64:
+	case parquet.Int64:
 		if c.field.unsigned {
 			return strconv.FormatUint(v.Uint64(), 10)
 		}
 		return strconv.FormatInt(v.Int64(), 10)
-	case format.Double:
+	case parquet.Double:
 		return floatText(v.Double(), 64)
-	case format.Float:
+	case parquet.Float:
 		return floatText(float64(v.Float()), 32)
 	}
 	x, _ := c.float(v)
