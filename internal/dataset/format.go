@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -323,25 +322,20 @@ type sample struct {
 	name string // in lower case
 }
 
-// lines yields the first n lines that are complete and not blank.
-func (s *sample) lines(n int) iter.Seq2[int, []byte] {
-	return func(yield func(int, []byte) bool) {
-		rest := bytes.TrimPrefix(s.head, []byte("\ufeff"))
-		for i := 0; i < n && len(rest) > 0; {
-			line, after, whole := bytes.Cut(rest, []byte("\n"))
-			if !whole && len(s.head) == maxTake {
-				return
-			}
-			rest = after
-			if line = bytes.TrimRight(line, " \t\r"); len(line) == 0 {
-				continue
-			}
-			if !yield(i, line) {
-				return
-			}
-			i++
+// firstLine returns the first line that is not blank, or nil if it is longer than the sample.
+func (s *sample) firstLine() []byte {
+	rest := bytes.TrimPrefix(s.head, []byte("\ufeff"))
+	for len(rest) > 0 {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		if !whole && len(s.head) == maxTake {
+			break
 		}
+		if line = bytes.TrimRight(line, " \t\r"); len(line) > 0 {
+			return line
+		}
+		rest = after
 	}
+	return nil
 }
 
 // isNpy reports an npy file.
@@ -374,7 +368,7 @@ func looksJSON(s *sample) bool {
 	if !isText(s.head) {
 		return false
 	}
-	for _, line := range s.lines(1) {
+	if line := s.firstLine(); line != nil {
 		return (line[0] == '{' || line[0] == '[') && json.Valid(line)
 	}
 	return len(s.head) == maxTake && (s.head[0] == '{' || s.head[0] == '[')
@@ -386,7 +380,7 @@ func looksTable(separators string) func(s *sample) bool {
 		if !isText(s.head) {
 			return false
 		}
-		for _, line := range s.lines(1) {
+		if line := s.firstLine(); line != nil {
 			if bytes.ContainsAny(line, separators) {
 				return true
 			}

@@ -22,8 +22,8 @@ import (
 //	a,b,unknown        also u, 0
 //
 // separated by commas or, when the first line has one, tabs; fields may be quoted as in CSV; the first line may be
-// a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
-// ids, else by their number in the data, from 0. The file may be compressed.
+// a header. The rows are named by id when the data have ids, else by their number in the data, from 0. The file may be
+// compressed.
 
 // ReadPairsBetween reads pairs of a row of a, the queries, and a row of b, the base. Each pair is returned once, in
 // order of A, then B. Numbers count the rows that were kept.
@@ -110,19 +110,31 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		return nil, 0, err
 	}
 	defer in.Close()
-	next, err := pairFields(in)
+	head, err := in.head()
 	if err != nil {
 		return nil, 0, err
 	}
+	format := "csv"
+	if first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n")); bytes.IndexByte(first, '\t') >= 0 {
+		format = "tsv"
+	}
+	t, _, err := sampleTable(in, format)
+	if message.Is(err, "no-rows") {
+		return nil, 0, nil
+	}
 	var statements []statement
-	for first := true; ; first = false {
-		field, line, err := next()
+	for first := err == nil; ; first = false {
+		if err == nil {
+			t.width = 3
+			err = t.readRow()
+		}
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return nil, 0, err
 		}
+		line, field := t.line, [3]string{string(t.fields[0]), string(t.fields[1]), string(t.fields[2])}
 		if first && isHeader(field, a, b) {
 			continue
 		}
@@ -209,57 +221,4 @@ func verdict(s string) (int8, error) {
 
 func verdictName(y int8) string {
 	return [3]string{"dissimilar", "unknown", "similar"}[y+1]
-}
-
-// pairFields returns a function that reads the three fields of the next line, and its number. The first line shows the
-// form of the file; it may be a header, which the caller knows.
-func pairFields(in *input) (func() (field [3]string, line int, err error), error) {
-	head, err := in.head()
-	if err != nil {
-		return nil, err
-	}
-	format := "csv"
-	first, _, _ := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n"), []byte("\n"))
-	if bytes.IndexByte(first, '\t') >= 0 {
-		format = "tsv"
-	}
-	if bytes.HasPrefix(first, []byte("{")) {
-		format = "jsonl"
-	}
-	t, err := openRecords(in, format, true)
-	if message.Is(err, "no-rows") {
-		return func() (field [3]string, line int, err error) { return field, 0, io.EOF }, nil
-	} else if err != nil {
-		return nil, err
-	}
-	names := []string{"a", "b", "y"} // the keys of an object
-	if !t.open {
-		if names = t.names(); len(names) != 3 {
-			return nil, t.bad("", message.New("wrong-count", "%s instead of 3: two rows and similar, dissimilar or unknown",
-				fieldNoun.count(len(names))))
-		}
-	}
-	for j, name := range names {
-		t.take(name, j)
-	}
-	begun := t.open
-	return func() (field [3]string, line int, err error) {
-		if !begun {
-			begun = true
-			return [3]string(names), t.place, nil
-		}
-		if err := t.next(); err != nil {
-			return field, 0, err
-		}
-		for k, c := range t.cells {
-			switch {
-			case c.place != t.place:
-				return field, 0, t.bad("", message.New("missing-key", "the object has no %q", c.name))
-			case c.kind == listCell || c.kind == otherCell:
-				return field, 0, t.bad("", message.New("not-a-text", "%q is neither a string nor a number", c.name))
-			}
-			field[k] = string(c.text)
-		}
-		return field, t.place, nil
-	}, nil
 }

@@ -148,8 +148,5 @@ var (
 	fieldNoun = noun{"field", "fields"}
 )
 
-// things returns what there is one of per row.
-func (n noun) things() string { return strings.TrimPrefix(n[1], "lines of ") }
-
 // count writes a number with the noun.
 func (n noun) count(k int) string { return message.Count(k, n[0], n[1]) }

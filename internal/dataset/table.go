@@ -242,16 +242,6 @@ func (t *table) unquote(line []byte) ([]byte, error) {
 	}
 }
 
-// named returns the first column with one of the names, or -1.
-func (t *table) named(names []string) int {
-	for _, name := range names {
-		if j := slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) }); j >= 0 {
-			return j
-		}
-	}
-	return -1
-}
-
 // column names column j in errors.
 func (t *table) column(j int) string {
 	if j < len(t.names) && t.names[j] != "" {
