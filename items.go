@@ -272,7 +272,7 @@ func ReadChanges(f Files, c Columns) ([]api.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := dataset.Changes(t)
+	b, err := t.Changes()
 	if err != nil {
 		return nil, err
 	}

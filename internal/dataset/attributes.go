@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +25,13 @@ import (
 // the type that the file gives it: true and false become texts, dates and times ISO 8601 texts, and null is no
 // attribute. A JSON line exported from an index, with the attributes in an object of that name, is read back unchanged.
 
-// Attributes holds a file of attributes in memory.
+// Attributes holds a file of attributes in memory: what its records say of items.
 type Attributes struct {
-	path    string
-	records []Description
-	byID    map[string]int // nil if records have no ids
-	joinBy  string         // "id", "row" or "data"
-	found   int            // records that found their item
+	path  string
+	items []index.Item     // with ids, if the records have any
+	byID  map[index.ID]int // nil if they have none
+	own   bool             // the file is one of the rows, so that places are those in the files, counting bad rows
+	found int              // items that have a record
 }
 
 // AttributeSpec names a file of attributes and says which record belongs to which item.
@@ -40,24 +41,6 @@ type AttributeSpec struct {
 	ItemID  string   // name of the id column in the data of the items
 	Columns []string // to take; nil means all
 	Skip    []string // not to take, unless Columns names them
-}
-
-// Description is one record of a file of attributes.
-type Description struct {
-	ID         string
-	Label      string
-	Tags       []string
-	Attributes []Attribute // in the order of the file
-
-	place int // line or row, from 1
-}
-
-// Attribute is a named number or text.
-type Attribute struct {
-	Name     string
-	Text     string // of a number, as the file writes it
-	Number   float64
-	IsNumber bool
 }
 
 // Join says how records were matched to items.
@@ -70,19 +53,16 @@ type Join struct {
 
 // attributeReader reads the records of files.
 type attributeReader struct {
+	Attributes
 	spec    AttributeSpec
-	own     bool // the file is one of vectors, whose ids are known
 	skipBad bool // an unreadable record counts as an empty one
 
-	unit     string
-	hasIDs   bool
-	id       string // the column of the ids, if there is one
-	records  []Description
+	id       string            // the column of the ids, if byID is not nil
 	columns  []attributeColumn // of the current file, as its records count them
-	found    map[string]bool   // which of the columns to take it has
+	has      map[string]bool   // which of the columns to take it has
 	exported bool              // it comes from an index: attributes are in an object
 	seen     interner
-	texts    map[string]bool // columns of text tables with anything but numbers
+	texts    map[string]bool // of the columns of text tables, whether they have anything but numbers
 }
 
 // attributeColumn is a column that is read.
@@ -105,43 +85,27 @@ const (
 // OpenAttributes reads a file of attributes.
 func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	r := &attributeReader{spec: spec, seen: interner{}, texts: map[string]bool{}}
-	if err := r.readFile(spec.Path, ""); err != nil {
-		return nil, err
-	}
-	a := &Attributes{path: spec.Path, records: r.settled(), joinBy: "row"}
-	if !r.hasIDs {
-		return a, nil
-	}
-	a.joinBy = "id"
-	a.byID = make(map[string]int, len(r.records))
-	for i, d := range r.records {
-		if d.ID == "" {
-			return nil, message.New("no-id", "%s: %s %d has no id, or an empty one", spec.Path, r.unit, d.place)
-		}
-		if first, ok := a.byID[d.ID]; ok {
-			return nil, message.New("duplicate-id", "%s: %s %d has the id %q of %s %d",
-				spec.Path, r.unit, d.place, d.ID, r.unit, a.records[first].place)
-		}
-		a.byID[d.ID] = i
-	}
-	return a, nil
+	err := r.read(spec.Path, "")
+	r.settle()
+	return &r.Attributes, err
 }
 
-// Attributes reads columns or keys of the vector files as attributes of their rows. Find then takes the place of a row
-// in the files, counting bad rows.
+// Attributes reads columns or keys of the files of the rows as attributes.
 func (s *Set) Attributes(columns []string) (*Attributes, error) {
 	r := &attributeReader{spec: AttributeSpec{Columns: columns}, seen: interner{}, texts: map[string]bool{}}
 	r.own, r.skipBad = true, s.spec.SkipBad
 	for _, f := range s.files {
-		if err := r.readFile(f.path, f.header.format); err != nil {
+		if err := r.read(f.path, f.header.format); err != nil {
 			return nil, err
 		}
 	}
-	return &Attributes{path: s.files[0].path, records: r.settled(), joinBy: "data"}, nil
+	r.path = s.files[0].path
+	r.settle()
+	return &r.Attributes, nil
 }
 
-// readFile appends the records of a file, whose format is recognised if it is "".
-func (r *attributeReader) readFile(path, format string) error {
+// read appends the records of a file, whose format is recognised if it is "".
+func (r *attributeReader) read(path, format string) error {
 	in, err := openInput(path)
 	if err != nil {
 		return err
@@ -159,7 +123,7 @@ func (r *attributeReader) readFile(path, format string) error {
 	if err := r.chooseID(t); err != nil {
 		return err
 	}
-	r.unit, r.columns, r.found = t.unit, nil, map[string]bool{}
+	r.path, r.columns, r.has = path, nil, map[string]bool{}
 	t.choose(r.want)
 	for k, c := range t.cells {
 		if t.known[c.name] != k {
@@ -172,9 +136,9 @@ func (r *attributeReader) readFile(path, format string) error {
 			break
 		}
 		_, bad := err.(*badRecord)
-		var d Description
+		var it index.Item
 		if err == nil {
-			if d, err = r.describe(t); err != nil {
+			if it, err = r.item(t); err != nil {
 				err = fmt.Errorf("%s: %s %d: %w", path, t.unit, t.place, err)
 				_, wrongSpec := errors.AsType[*SpecError](err)
 				bad = !wrongSpec
@@ -183,12 +147,16 @@ func (r *attributeReader) readFile(path, format string) error {
 		if err != nil && (!bad || !r.skipBad) {
 			return err
 		}
-		if err := r.add(in, d, t.place); err != nil {
+		if len(r.items) == maxRows {
+			return fmt.Errorf("%s: has more than %d rows", path, maxRows)
+		}
+		r.items = append(r.items, it)
+		if err := in.hold(recordBytes(it)); err != nil {
 			return err
 		}
 	}
 	for _, name := range r.spec.Columns {
-		if !r.found[name] {
+		if !r.has[name] {
 			return &SpecError{"Columns", message.New("no-such-column", "%s: there is no column or key %q", path, name)}
 		}
 	}
@@ -198,24 +166,22 @@ func (r *attributeReader) readFile(path, format string) error {
 // chooseID decides which column has the ids: the one asked for, or that of the items, or the usual one, or the unnamed
 // first column that pandas writes.
 func (r *attributeReader) chooseID(t *records) error {
+	if r.own {
+		return nil
+	}
 	names := t.names()
-	has := func(name string) bool { return slices.Contains(names, name) }
-	r.hasIDs = !r.own
-	switch {
-	case r.own:
-	case r.spec.ID != "":
-		if r.id = r.spec.ID; !has(r.id) {
-			return &SpecError{"AttributesID", message.New("no-such-column", "%s: has no column %q; it has %s",
-				t.in.path, r.id, message.List(names))}
+	for _, name := range []string{r.spec.ID, r.spec.ItemID, "id", "ids"} {
+		if name != "" && slices.Contains(names, name) {
+			r.id, r.byID = name, map[index.ID]int{}
+			return nil
 		}
-	case r.spec.ItemID != "" && has(r.spec.ItemID):
-		r.id = r.spec.ItemID
-	case has("id"):
-		r.id = "id"
-	case has("ids"):
-		r.id = "ids"
-	default:
-		r.hasIDs = t.indexed
+		if name != "" && name == r.spec.ID {
+			return &SpecError{"AttributesID", message.New("no-such-column", "%s: has no column %q; it has %s",
+				t.in.path, name, message.List(names))}
+		}
+	}
+	if t.indexed {
+		r.byID = map[index.ID]int{}
 	}
 	return nil
 }
@@ -241,7 +207,7 @@ func (r *attributeReader) want(name string, object bool) bool {
 		if chosen = slices.Contains(r.spec.Columns, inner); !chosen && r.spec.Columns != nil {
 			return false
 		}
-	case r.hasIDs && name == r.id:
+	case r.byID != nil && name == r.id:
 		c.role = roleID
 	case !chosen && slices.Contains(r.spec.Skip, name):
 		return false
@@ -254,13 +220,14 @@ func (r *attributeReader) want(name string, object bool) bool {
 	default:
 		c.role = roleValue
 	}
-	r.found[c.name] = true
+	r.has[c.name] = true
 	r.columns = append(r.columns, c)
 	return true
 }
 
-// describe turns the current record into a description.
-func (r *attributeReader) describe(t *records) (d Description, err error) {
+// item returns what the current record says.
+func (r *attributeReader) item(t *records) (it index.Item, err error) {
+	id := ""
 	for _, k := range t.filled {
 		c, column := &t.cells[k], &r.columns[k]
 		if c.kind == fieldCell && len(c.text) == 0 ||
@@ -270,135 +237,151 @@ func (r *attributeReader) describe(t *records) (d Description, err error) {
 		if column.role == roleTags {
 			tags, err := c.tags(r.seen, 0)
 			if err != nil {
-				return d, fmt.Errorf("column %q: %w", column.name, err)
+				return it, fmt.Errorf("column %q: %w", column.name, err)
 			}
-			d.Tags = append(d.Tags, tags...)
+			it.Tags = append(it.Tags, tags...)
 			continue
 		}
 		if c.kind == listCell || c.kind == otherCell {
-			return d, &SpecError{"Columns", message.New("not-an-attribute", "column %q: an attribute is a number or a text, "+
+			return it, &SpecError{"Columns", message.New("not-an-attribute", "column %q: an attribute is a number or a text, "+
 				"not a list or an object: choose the columns to take", column.name)}
 		}
-		v := Attribute{Name: column.name, Text: r.seen.keepBytes(c.text)}
-		switch column.role {
-		case roleID:
-			d.ID = v.Text
-			continue
-		case roleLabel:
-			d.Label = v.Text
-			continue
-		}
+		text := r.seen.keepBytes(c.text)
+		number, isNumber := 0.0, false
 		if c.kind != textCell {
-			v.Number, v.IsNumber = plainNumber(v.Text)
+			number, isNumber = plainNumber(text)
 		}
-		if c.kind == numberCell && !v.IsNumber {
-			return d, message.New("out-of-range", "column %q: the number %s is too large or would be rounded: give it as a text",
-				column.name, v.Text)
+		value := index.String(text)
+		switch {
+		case column.role == roleID:
+			id = text
+			continue
+		case column.role == roleLabel:
+			it.Label = text
+			continue
+		case c.kind == numberCell && !isNumber:
+			return it, message.New("out-of-range", "column %q: the number %s is too large or would be rounded: give it as a text",
+				column.name, text)
+		case c.kind == numberCell:
+			value = index.Number(number)
+		case c.kind == fieldCell:
+			r.texts[column.name] = r.texts[column.name] || !isNumber
 		}
-		if c.kind == fieldCell && !v.IsNumber {
-			r.texts[v.Name] = true
+		if it.Attributes == nil {
+			it.Attributes = map[string]index.Value{}
 		}
-		d.Attributes = append(d.Attributes, v)
+		it.Attributes[column.name] = value
 	}
-	return d, nil
+	if r.byID == nil {
+		return it, nil
+	}
+	if id == "" {
+		return it, message.New("no-id", "it has no id, or an empty one")
+	}
+	if it.ID, err = index.ParseID(id); err != nil {
+		return it, err
+	}
+	if _, twice := r.byID[it.ID]; twice {
+		return it, message.New("duplicate-id", "it has the id %q of an earlier one", id)
+	}
+	r.byID[it.ID] = len(r.items)
+	return it, nil
 }
 
-// Memory of a record and of an attribute, besides texts.
-const recordBytes, attributeBytes = 128, 64
-
-// add appends a record.
-func (r *attributeReader) add(in *input, d Description, place int) error {
-	if len(r.records) == maxRows {
-		return fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
-	}
-	d.place = place
-	held := recordBytes + len(d.ID) + len(d.Label)
-	for _, tag := range d.Tags {
+// recordBytes returns the memory of a record.
+func recordBytes(it index.Item) int {
+	held := 128 + len(it.Label)
+	for _, tag := range it.Tags {
 		held += entryBytes + len(tag)
 	}
-	for _, v := range d.Attributes {
-		held += attributeBytes + len(v.Text)
+	for _, v := range it.Attributes {
+		text, _ := v.Text()
+		held += 64 + len(text)
 	}
-	r.records = append(r.records, d)
-	return in.hold(held)
+	if it.Attributes != nil {
+		held += 256 // of the map
+	}
+	return held
 }
 
-// settled returns the records with texts in place of numbers in columns that also hold texts.
-func (r *attributeReader) settled() []Description {
-	for _, d := range r.records {
-		for i, v := range d.Attributes {
-			if r.texts[v.Name] {
-				d.Attributes[i] = Attribute{Name: v.Name, Text: v.Text}
+// settle turns texts into numbers in columns of text tables that hold nothing else.
+func (r *attributeReader) settle() {
+	for _, it := range r.items {
+		for name, v := range it.Attributes {
+			texts, ofTable := r.texts[name]
+			text, _ := v.Text()
+			if number, isNumber := plainNumber(text); ofTable && !texts && isNumber {
+				it.Attributes[name] = index.Number(number)
 			}
 		}
 	}
-	return r.records
 }
 
 // Match checks that rows with these ids, nil if they have none, can be matched: not by row, whose order may differ.
 func (a *Attributes) Match(ids []string) error {
-	if a.joinBy != "row" || ids == nil {
+	if a.own || a.byID != nil || ids == nil {
 		return nil
 	}
-	_, err := a.Records()
-	return err
+	return a.needIDs()
 }
 
-// Path returns the path of the file.
-func (a *Attributes) Path() string { return a.path }
-
-// InData reports whether the attributes come from the vector files, so that Find takes places in the files.
-func (a *Attributes) InData() bool { return a.joinBy == "data" }
-
-// Find returns the record of an item: the one with its id, or that of its row if records have no ids.
-func (a *Attributes) Find(id string, row int) Description {
+func (a *Attributes) needIDs() error {
 	if a.byID != nil {
-		i, ok := a.byID[id]
-		if !ok {
-			return Description{}
-		}
-		row = i
+		return nil
 	}
-	if row >= len(a.records) {
-		return Description{}
+	return &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids", a.path)}
+}
+
+// describe adds what the file says of an item: its record is that with its id, or that of its row if records have none.
+func (a *Attributes) describe(it *index.Item, row int) {
+	if place, found := a.byID[it.ID]; found {
+		row = place
+	} else if a.byID != nil {
+		return
+	}
+	if row >= len(a.items) {
+		return
 	}
 	a.found++
-	return a.records[row]
+	said := a.items[row]
+	if it.Label = cmp.Or(it.Label, said.Label); len(it.Tags) == 0 {
+		it.Tags = said.Tags
+	}
+	it.Attributes = said.Attributes
 }
 
-// Check reports, after Find for all rows, whether the file describes these items: records without ids must be as
-// many as the rows, and of records with ids at least one must have been found.
-func (a *Attributes) Check(rows int) error {
+// Join checks, after describe for all rows, whether the file describes these items, and says how records were matched.
+// Records without ids must be as many as the rows, and of records with ids at least one must have been found.
+func (a *Attributes) Join(rows int) (Join, error) {
+	j := Join{By: "row", Records: len(a.items), Found: a.found}
 	switch {
-	case a.joinBy == "data" && a.found < rows:
-		return fmt.Errorf("%s: it has changed while it was read", a.path)
-	case a.joinBy == "row" && rows != len(a.records):
-		return message.New("wrong-count", "%s: %d records for %d rows: give one per row, or a column with ids",
-			a.path, len(a.records), rows)
-	case a.found == 0 && len(a.records) > 0:
-		return message.New("no-id-matches",
+	case a.own:
+		j.By = "data"
+	case a.byID != nil:
+		j.By, j.Unmatched = "id", j.Records-j.Found
+	}
+	switch {
+	case a.own && a.found < rows:
+		return j, fmt.Errorf("%s: it has changed while it was read", a.path)
+	case j.By == "row" && rows != j.Records:
+		return j, message.New("wrong-count", "%s: %d records for %d rows: give one per row, or a column with ids",
+			a.path, j.Records, rows)
+	case a.found == 0 && j.Records > 0:
+		return j, message.New("no-id-matches",
 			"%s: none of its %d ids is in the data: does it describe other items, or is another column the id?",
-			a.path, len(a.records))
+			a.path, j.Records)
 	}
-	return nil
+	return j, nil
 }
 
-// Records returns the records with their ids, or an error if they have none.
-func (a *Attributes) Records() ([]Description, error) {
-	if a.byID == nil {
-		return nil, &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids",
-			a.path)}
+// Changes returns the records as changes of items by id.
+func (a *Attributes) Changes() (*index.Batch, error) {
+	b := &index.Batch{}
+	for _, it := range a.items {
+		b.IDs, b.Labels = append(b.IDs, it.ID), append(b.Labels, it.Label)
+		b.Tags, b.Attributes = append(b.Tags, it.Tags), append(b.Attributes, it.Attributes)
 	}
-	return a.records, nil
-}
-
-// Join says, after Find for all rows, how records were matched to items.
-func (a *Attributes) Join() Join {
-	j := Join{By: a.joinBy, Records: len(a.records), Found: a.found}
-	if a.joinBy == "id" {
-		j.Unmatched = len(a.records) - a.found
-	}
-	return j
+	return b, a.needIDs()
 }
 
 // plainNumber parses a number as people write quantities: decimal, finite, without needless leading zeros, and not so

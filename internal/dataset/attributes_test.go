@@ -14,19 +14,21 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 
 	"hashgrove/internal/dataset/columnfile"
+	"hashgrove/internal/index"
 )
 
 // described writes records in one line each.
 func described(a *Attributes) string {
 	var b strings.Builder
-	for _, d := range a.records {
-		values := map[string]string{}
-		for _, v := range d.Attributes {
-			if values[v.Name] = strconv.Quote(v.Text); v.IsNumber {
-				values[v.Name] = strconv.FormatFloat(v.Number, 'g', -1, 64)
-			}
+	for _, it := range a.items {
+		values, id := map[string]string{}, ""
+		for name, v := range it.Attributes {
+			values[name] = v.String()
 		}
-		fmt.Fprintf(&b, "%s %s %v %v\n", d.ID, d.Label, d.Tags, values)
+		if a.byID != nil {
+			id = it.ID.String()
+		}
+		fmt.Fprintf(&b, "%s %s %v %v\n", id, it.Label, it.Tags, values)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -66,7 +68,7 @@ func TestReadAttributes(t *testing.T) {
 		{"a.csv", "id,id\nx,y\n", `duplicate-column a.csv "id"`},
 		{"a.jsonl", `{"id":1,"a":1,"a":2}`, `duplicate-key a.jsonl 1 "a"`},
 		{"a.csv", "id,a\nx,1\ny\n", "wrong-count a.csv 3 1 2"},
-		{"a.csv", "id,a\nx,1\ny,1\nx,2\n", `duplicate-id a.csv 4 "x" 2`},
+		{"a.csv", "id,a\nx,1\ny,1\nx,2\n", `duplicate-id a.csv 4 "x"`},
 		{"a.csv", "id,a\n,1\n", "no-id a.csv 2"},
 		{"a.jsonl", "{\"id\": 1}\n[1]\n", `not-an-object a.jsonl 2 "[1]"`},
 		{"a.jsonl", "{\"id\": 1, \"a\": {}}", `not-an-attribute set:Columns a.jsonl 1 "a"`},
@@ -223,16 +225,16 @@ func TestAttributesFindTheirItems(t *testing.T) {
 		var got []string
 		ids := strings.Fields(c.ids)
 		for row, id := range ids {
-			text := "-"
-			if d := a.Find(id, row); len(d.Attributes) > 0 {
-				text = d.Attributes[0].Text
+			it, text := index.Item{ID: index.Text(id)}, "-"
+			if a.describe(&it, row); it.Attributes != nil {
+				text = it.Attributes["n"].String()
 			}
 			got = append(got, text)
 		}
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%s %s: got %s, want %s", c.file, c.ids, text, c.want)
 		}
-		if err := a.Check(len(ids)); err != nil || c.refusal != "" {
+		if _, err := a.Join(len(ids)); err != nil || c.refusal != "" {
 			setWant(t, "", err, c.refusal)
 		}
 	}
@@ -269,13 +271,13 @@ func FuzzReadAttributes(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for i, d := range a.records {
-				if a.byID != nil && (d.ID == "" || a.byID[d.ID] != i) {
-					t.Fatalf("record %d has the id %q", i, d.ID)
+			for i, it := range a.items {
+				if a.byID != nil && a.byID[it.ID] != i {
+					t.Fatalf("record %d has the id %q", i, it.ID)
 				}
-				for _, v := range d.Attributes {
-					if v.IsNumber && v.Number-v.Number != 0 {
-						t.Fatalf("%q is %v", v.Name, v.Number)
+				for name, v := range it.Attributes {
+					if number, _ := v.Number(); number-number != 0 {
+						t.Fatalf("%q is %v", name, number)
 					}
 				}
 			}
@@ -316,9 +318,9 @@ func TestJoiningByRow(t *testing.T) {
 			if ids != nil {
 				id = ids[row]
 			}
-			a.Find(id, row)
+			a.describe(&index.Item{ID: index.Text(id)}, row)
 		}
-		if err, join := a.Check(2), a.Join(); err != nil || join != c.join {
+		if join, err := a.Join(2); err != nil || join != c.join {
 			t.Errorf("%+v, %s: %+v, %v, want %+v", c.spec, c.ids, join, err, c.join)
 		}
 	}
@@ -341,7 +343,7 @@ func TestAttributesOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "[] map[new:\"true\" size:\"7\"]\n  [] map[new:\"false\"]\n  [] map[]\n  [] map[new:\"true\" size:\"L\"]"
-	if got := described(a); got != want || !a.InData() {
+	if got := described(a); got != want || !a.own {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if set, err = Open(Spec{Paths: []string{"a.csv", "c.csv"}, Vector: "x,y"}); err != nil {

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,11 +178,8 @@ func (in *Input) read(
 	if err != nil || in.Attributes == nil {
 		return err
 	}
-	if err := in.Attributes.Check(in.rows); err != nil {
-		return err
-	}
-	in.Join = in.Attributes.Join()
-	return nil
+	in.Join, err = in.Attributes.Join(in.rows)
+	return err
 }
 
 // readCodeFiles is read for code files.
@@ -218,48 +214,14 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 		}
 		it.Code = codes.Row(i)
 		if in.Attributes != nil {
-			describe(&it, in.Attributes, chunk, i, row)
+			if in.Attributes.own && i < len(chunk.Places) {
+				row = chunk.Places[i] // files count bad rows too
+			}
+			in.Attributes.describe(&it, row)
 		}
 		b.Append(it)
 	}
 	return nil
-}
-
-// describe adds the attributes of an item, which is row i of a chunk and the given row overall.
-func describe(it *index.Item, from *Attributes, chunk vectors.Chunk, i, row int) {
-	if from.InData() && i < len(chunk.Places) {
-		row = chunk.Places[i] // files count bad rows too
-	}
-	described := fromRecord(from.Find(it.ID.String(), row))
-	it.Label = cmp.Or(it.Label, described.Label)
-	if len(it.Tags) == 0 {
-		it.Tags = described.Tags
-	}
-	it.Attributes = described.Attributes
-}
-
-// fromRecord returns the item that a record of an attribute file describes, without its id.
-func fromRecord(d Description) index.Item {
-	return index.Item{Label: d.Label, Tags: d.Tags, Attributes: attributeValues(d.Attributes)}
-}
-
-// Changes returns the records of an attribute file as changes of items by id.
-func Changes(a *Attributes) (*index.Batch, error) {
-	records, err := a.Records()
-	if err != nil {
-		return nil, err
-	}
-	b := &index.Batch{}
-	for _, d := range records {
-		id, err := index.ParseID(d.ID)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.Path(), err)
-		}
-		it := fromRecord(d)
-		b.IDs, b.Labels = append(b.IDs, id), append(b.Labels, it.Label)
-		b.Tags, b.Attributes = append(b.Tags, it.Tags), append(b.Attributes, it.Attributes)
-	}
-	return b, nil
 }
 
 // FromRow returns row i of a chunk as an item. Without an id it is named by its number among all rows.
@@ -274,20 +236,4 @@ func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
 		it.Tags = slices.Clone(chunk.Tags[i]) // the chunk is reused
 	}
 	return it, nil
-}
-
-// attributeValues converts attributes of a file to values of an index.
-func attributeValues(attributes []Attribute) map[string]index.Value {
-	if len(attributes) == 0 {
-		return nil
-	}
-	values := make(map[string]index.Value, len(attributes))
-	for _, a := range attributes {
-		if a.IsNumber {
-			values[a.Name] = index.Number(a.Number)
-		} else {
-			values[a.Name] = index.String(a.Text)
-		}
-	}
-	return values
 }
