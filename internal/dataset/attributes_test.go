@@ -406,3 +406,23 @@ func TestParquetWriter(t *testing.T) {
 		t.Error("a column of another kind is accepted")
 	}
 }
+
+// TestTextsInCodeTables: texts are written as they are, beside numbers too.
+func TestTextsInCodeTables(t *testing.T) {
+	var b strings.Builder
+	table := CodeTable{Bits: 8, Attributes: []index.Attribute{{Name: "size", Kind: index.TextKind}}}
+	items := []index.Item{
+		{ID: index.Text("x"), Code: []uint64{1}, Attributes: map[string]index.Value{"size": index.String(`a "b"`)}},
+		{ID: index.Text("y"), Code: []uint64{2}, Attributes: map[string]index.Value{"size": index.Number(2)}},
+	}
+	if err := errors.Join(table.Begin(&b), table.Write(items[0]), table.Write(items[1]), table.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a, err := readAttributes(fileOf(t, t.TempDir(), "a.parquet", b.String()), "", []string{"size"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := described(a), "x  [] map[size:\"a \\\"b\\\"\"]\ny  [] map[size:\"2\"]"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -82,10 +82,15 @@ func (t *CodeTable) Write(it index.Item) error {
 	}
 	for i, a := range t.Attributes {
 		v, ok := it.Attributes[a.Name]
-		if number, isNumber := v.Number(); ok && a.Kind == index.NumberKind && isNumber {
+		number, isNumber := v.Number()
+		switch text, _ := v.Text(); {
+		case !ok:
+		case a.Kind == index.NumberKind && isNumber:
 			t.row[t.first+i] = number
-		} else if ok {
+		case isNumber:
 			t.row[t.first+i] = v.String()
+		default:
+			t.row[t.first+i] = text
 		}
 	}
 	for i, word := range it.Code {
