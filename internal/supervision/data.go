@@ -63,12 +63,6 @@ type ScanOptions struct {
 	Spill *vectors.Spill
 }
 
-// hashRows appends the hashes of rows, computed from their first columns.
-func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err error) {
-	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { err = cmp.Or(err, list.Append(h.Short())) })
-	return err
-}
-
 // Scan reads a source once. A repeated id is an error, unless the source skips bad rows: then the later row is bad.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
 	schema := src.Schema()
@@ -78,13 +72,10 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 	var (
 		digest  = newDigest(src.Dim())
 		ids     = &identities{first: map[string]int{}}
-		hashes  = vectors.List[uint64]{Spill: o.Spill}
-		classes = labelling{list: vectors.List[int32]{Spill: o.Spill}}
+		classes labelling
 		tags    tagging
 		kept    vectors.Chunk
 	)
-	defer hashes.Close()
-	defer classes.list.Close()
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
 			return nil, err
@@ -102,11 +93,11 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		if d.Rows += c.X.Rows; d.Rows > math.MaxInt32 {
 			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
 		}
-		if err := d.look(ctx, c, digest, &hashes, o); err != nil {
+		if err := d.look(ctx, c, digest, o); err != nil {
 			return nil, err
 		}
 		for _, label := range c.Labels {
-			if err := classes.Add(label); err != nil {
+			if err := classes.add(o.Spill, label); err != nil {
 				return nil, err
 			}
 		}
@@ -129,14 +120,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		return nil, d.noRows()
 	}
 	d.Constant = d.Ranges.Constant()
-	d.IDs, d.Tags = ids.list, tags.Tags()
-	var err error
-	if d.Labels, err = classes.Labels(); err != nil {
-		return nil, err
-	}
-	if d.Hashes, err = hashes.Slice(); err != nil {
-		return nil, err
-	}
+	d.IDs, d.Labels, d.Tags = ids.list, classes.Labels(), tags.Tags()
 	if o.Digest {
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
@@ -160,16 +144,20 @@ func (d *Data) noRows() error {
 }
 
 // look digests the values of a chunk, running several tasks at once.
-func (d *Data) look(
-	ctx context.Context, c vectors.Chunk, digest *dataDigest, hashes *vectors.List[uint64], o ScanOptions,
-) error {
+func (d *Data) look(ctx context.Context, c vectors.Chunk, digest *dataDigest, o ScanOptions) error {
 	var err, unkept error
 	tasks := []func(){func() { err = d.Ranges.AddChecked(c) }}
 	if o.Digest {
 		tasks = append(tasks, func() { digest.rows(c.X) })
 	}
 	if o.Hashes {
-		tasks = append(tasks, func() { unkept = hashRows(hashes, c.X, cmp.Or(o.Hashed, c.X.Cols)) })
+		tasks = append(tasks, func() {
+			vectors.HashFirst(c.X, cmp.Or(o.Hashed, c.X.Cols), func(_ int, h vectors.RowHash) {
+				if unkept == nil {
+					d.Hashes, unkept = vectors.Append(o.Spill, d.Hashes, h.Short())
+				}
+			})
+		})
 	}
 	slices.Reverse(tasks) // the first uses all cores that the others leave idle
 	if ended := par.For(ctx, 0, len(tasks), func(i int) { tasks[i]() }); ended != nil {

@@ -148,23 +148,25 @@ func (n *naming) inOrder() (names []string, lasting []int32) {
 // labelling collects Labels row by row.
 type labelling struct {
 	naming naming
-	list   vectors.List[int32]
+	class  []int32
 }
 
-// Add appends the label of the next row.
-func (b *labelling) Add(label string) error { return b.list.Append(b.naming.number(label)) }
+// add appends the label of the next row.
+func (b *labelling) add(m *vectors.Spill, label string) (err error) {
+	b.class, err = vectors.Append(m, b.class, b.naming.number(label))
+	return err
+}
 
 // Labels returns the labels of all rows, or nil if there were none. The builder cannot be used again.
-func (b *labelling) Labels() (*Labels, error) {
-	class, err := b.list.Slice()
-	if class == nil || err != nil {
-		return nil, err
+func (b *labelling) Labels() *Labels {
+	if b.class == nil {
+		return nil
 	}
 	names, lasting := b.naming.inOrder()
-	for i, k := range class {
-		class[i] = lasting[k]
+	for i, k := range b.class {
+		b.class[i] = lasting[k]
 	}
-	return &Labels{class, names}, nil
+	return &Labels{b.class, names}
 }
 
 // tagging collects Tags row by row.

@@ -9,10 +9,9 @@ import (
 func setLabels(names ...string) *Labels {
 	b := &labelling{}
 	for _, name := range names {
-		_ = b.Add(name) // in memory there is always room
+		_ = b.add(nil, name) // in memory there is always room
 	}
-	l, _ := b.Labels()
-	return l
+	return b.Labels()
 }
 
 func setTags(rows ...[]string) *Tags {

@@ -7,7 +7,7 @@
 //	Ranges, Quantizer   256 bins per column: linear, or at quantiles if outliers would waste them
 //	Columns             quantised rows, one byte per value, column by column
 //	RowHash             identifies a row by its values
-//	Spill, List         arrays that grow with the rows, in memory or in files
+//	Spill               arrays that grow with the rows, in memory or in files
 package vectors
 
 import (

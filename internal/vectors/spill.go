@@ -3,7 +3,6 @@ package vectors
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"unsafe"
 )
@@ -18,16 +17,16 @@ type Spill struct {
 	folder string
 
 	mu     sync.Mutex
-	near   int64 // bytes that arrays may still take in memory
-	inside int64 // bytes they have taken
-	mapped int64 // bytes in files
-	most   int64 // the maximum of mapped
-	unmap  map[unsafe.Pointer]func() error
+	near   int64                     // bytes that arrays may still take in memory
+	inside int64                     // bytes they have taken
+	mapped int64                     // bytes in files
+	most   int64                     // the maximum of mapped
+	files  map[unsafe.Pointer][]byte // by the first value
 }
 
 // NewSpill returns a Spill with its files in a folder, or in the system's temporary folder if that is "".
 func NewSpill(folder string) *Spill {
-	return &Spill{folder: folder, unmap: map[unsafe.Pointer]func() error{}}
+	return &Spill{folder: folder, files: map[unsafe.Pointer][]byte{}}
 }
 
 // Allow sets how many bytes arrays may take in memory from now on.
@@ -52,9 +51,9 @@ func (m *Spill) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []error
-	for at, unmap := range m.unmap {
-		all = append(all, unmap())
-		delete(m.unmap, at)
+	for at, file := range m.files {
+		all = append(all, unmapBytes(file))
+		delete(m.files, at)
 	}
 	m.mapped = 0
 	return errors.Join(all...)
@@ -69,11 +68,20 @@ func Alloc[T Number](m *Spill, n int) ([]T, error) {
 	if m == nil || size < leastMapped {
 		return make([]T, n), nil
 	}
-	s, err := mapArray[T](m.folder, n)
-	if err == nil {
-		m.keep(unsafe.Pointer(&s[0]), size, func() error { return unmapArray(s) })
+	if int64(int(size)) != size {
+		return nil, fmt.Errorf("%d values are more than a process of %d bits can address", n, 8*unsafe.Sizeof(n))
 	}
-	return s, err
+	file, err := newFile(m.folder, int(size))
+	if err != nil {
+		return nil, err
+	}
+	at := unsafe.Pointer(unsafe.SliceData(file))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.files[at] = file
+	m.mapped += size
+	m.most = max(m.most, m.mapped)
+	return unsafe.Slice((*T)(at), n), nil
 }
 
 // AllocHot is Alloc for an array that is used all the time: it stays in memory while Allow permits.
@@ -96,14 +104,6 @@ func (m *Spill) grant(size int64) bool {
 	return true
 }
 
-func (m *Spill) keep(at unsafe.Pointer, size int64, unmap func() error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.unmap[at] = unmap
-	m.mapped += size
-	m.most = max(m.most, m.mapped)
-}
-
 // Release frees one array returned by Alloc, which must not be used afterwards. It ignores other arrays.
 func Release[T Number](m *Spill, s []T) error {
 	if m == nil || len(s) == 0 {
@@ -112,74 +112,27 @@ func Release[T Number](m *Spill, s []T) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := unsafe.Pointer(&s[0])
-	unmap, ok := m.unmap[at]
+	file, ok := m.files[at]
 	if !ok {
 		return nil
 	}
-	delete(m.unmap, at)
-	m.mapped -= int64(len(s)) * int64(unsafe.Sizeof(s[0]))
-	return unmap()
+	delete(m.files, at)
+	m.mapped -= int64(len(file))
+	return unmapBytes(file)
 }
 
-// List collects an unknown number of values: in memory, or in a file if there are many and it has a Spill. The zero
-// value is an empty list in memory.
-type List[T Number] struct {
-	Spill *Spill
-
-	tail []T // not yet in the file
-	n    int // values in the file
-	file *os.File
-}
-
-// listTail is the number of values that a list with a Spill keeps in memory.
-const listTail = 1 << 16
-
-// Append adds values.
-func (l *List[T]) Append(values ...T) error {
-	l.tail = append(l.tail, values...)
-	if l.Spill == nil || len(l.tail) < listTail {
-		return nil
-	}
-	return l.flush()
-}
-
-// flush moves the tail to the file.
-func (l *List[T]) flush() (err error) {
-	if l.file == nil {
-		if l.file, err = newFile(l.Spill.folder); err != nil {
-			return err
+// Append is append for a list that grows row by row. With a Spill, it lies in files once it is large.
+func Append[T Number](m *Spill, list []T, values ...T) ([]T, error) {
+	if m != nil && len(list)+len(values) > cap(list) {
+		room, err := Alloc[T](m, max(2*cap(list), len(list)+len(values), 1<<10))
+		if err != nil {
+			return nil, err
+		}
+		old := list
+		list = room[:copy(room, old)]
+		if err := Release(m, old); err != nil {
+			return nil, err
 		}
 	}
-	if _, err = l.file.Write(Bytes(l.tail)); err != nil {
-		l.Close()
-		return fmt.Errorf("spill row data: %w", err)
-	}
-	l.n += len(l.tail)
-	l.tail = l.tail[:0]
-	return nil
-}
-
-// Close frees the file of a list that is no longer needed.
-func (l *List[T]) Close() {
-	if l.file != nil {
-		l.file.Close()
-		l.file = nil
-	}
-}
-
-// Slice returns all values, or nil if there are none. The list cannot be used afterwards.
-func (l *List[T]) Slice() ([]T, error) {
-	if l.file == nil {
-		return l.tail, nil
-	}
-	defer l.Close()
-	if err := l.flush(); err != nil {
-		return nil, err
-	}
-	s, err := mapFile[T](l.file, l.n)
-	if err != nil {
-		return nil, err
-	}
-	l.Spill.keep(unsafe.Pointer(&s[0]), int64(len(s))*int64(unsafe.Sizeof(s[0])), func() error { return unmapArray(s) })
-	return s, nil
+	return append(list, values...), nil
 }
