@@ -111,11 +111,10 @@ func (c *Codebook) prepare() {
 
 // scratch is a worker's scratch memory.
 type scratch struct {
-	windows windows
-	grid    *grid
-	left    gemm.Left
-	strip   []float32
-	pools   pools
+	grid  *grid
+	left  gemm.Left
+	strip []float32
+	pools pools
 }
 
 // Extract implements feature.Maker.
@@ -145,7 +144,6 @@ func (c *Codebook) encode(dst []float32, p picture.Picture, s *scratch) {
 	}
 	clear(s.pools.above)
 	clear(s.pools.below)
-	s.windows.set(p, c.Options.Patch)
 	g := s.grid
 	// As many patches at a time as fit in the second-level cache: 768 colour patches of 6 x 6, all of a 32 x 32
 	// picture.
@@ -155,7 +153,7 @@ func (c *Codebook) encode(dst []float32, p picture.Picture, s *scratch) {
 		s.left.Reset(count, c.patchDim())
 		for i, at := range g.places[first:][:count] {
 			row, apart := s.left.Row(i)
-			s.windows.patch(row, apart, at%g.across, at/g.across)
+			patch(row, apart, p, c.Options.Patch, at%g.across, at/g.across)
 		}
 		if n := s.left.StripRows() * gemm.StripCols; len(s.strip) < n {
 			s.strip = make([]float32, n)

@@ -218,17 +218,9 @@ func drawPatches(ctx context.Context, o Options, pictures []picture.Picture, thr
 	dim := side * side * pictures[0].Channels
 	m := vectors.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
 	err := par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
-		var w windows
-		cut := picture.Picture{Width: side, Height: side}
 		for i := lo; i < hi; i++ {
 			at := places[i]
-			p := pictures[at.picture]
-			cut.Channels, cut.Pix = p.Channels, cut.Pix[:0]
-			for dy := range side {
-				cut.Pix = append(cut.Pix, p.Pix[((at.y+dy)*p.Width+at.x)*p.Channels:][:side*p.Channels]...)
-			}
-			w.set(cut, side)
-			w.patch(m.Row(i), 1, 0, 0)
+			patch(m.Row(i), 1, pictures[at.picture], side, at.x, at.y)
 		}
 	})
 	return m, err
