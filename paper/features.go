@@ -84,7 +84,7 @@ func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, bas
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", keyOf("codebook 3", l.WithDefaults(), base.digest)
+	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", keyOf("codebook 4", l.WithDefaults(), base.digest)
 	return value(runner, name, key, func() (*book.Codebook, error) {
 		src, err := base.open()
 		if err != nil {
