@@ -164,11 +164,6 @@ func (r *run) read(ctx context.Context, d *Data) error {
 	for _, text := range r.data.Warnings {
 		r.addNote(Note{"data", text, true})
 	}
-	if f, err := r.m.FastHash.ForData(r.data.Rows); err == nil && r.o.isFastHash() && f.Bins == vectors.Linear {
-		if text := r.data.Crowding(f.Bins); text != "" {
-			r.addNote(Note{"crowded-bins", text, true})
-		}
-	}
 	if len(r.o.HoldOut) > 0 && r.data.Labels == nil {
 		return wrong("needs-classes", "%s needs classes", option("hold-out"))
 	}

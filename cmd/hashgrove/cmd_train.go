@@ -271,11 +271,6 @@ func (s *settings) String() string { return strings.Join(s.given, " ") }
 // Type implements pflag.Value.
 func (s *settings) Type() string { return "stringArray" }
 
-// noteFlags names the flags that help with a note, by its code.
-var noteFlags = map[string]string{
-	"crowded-bins": "; or use --set bins=hybrid",
-}
-
 // showTraining shows the progress of training.
 func (a *app) showTraining() (show func(hashgrove.Progress), end func()) {
 	p := a.startProgress("", 0)
@@ -291,10 +286,10 @@ func (a *app) showTraining() (show func(hashgrove.Progress), end func()) {
 			p.Step(now.Bit, fmt.Sprintf("objective %.4f  error %.4f", now.Learned.Objective, now.Learned.TrainError))
 		case n.Doubt:
 			p.End()
-			a.warn([]string{n.Text + noteFlags[n.Code]})
+			a.warn([]string{n.Text})
 		default:
 			p.End()
-			a.note("%s", n.Text+noteFlags[n.Code])
+			a.note("%s", n.Text)
 		}
 	}, p.End
 }

@@ -125,9 +125,6 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
 	d.warn()
-	if text := d.Crowding(vectors.Hybrid); text != "" {
-		d.Warnings, d.TrainingWarnings = append(d.Warnings, text), append(d.TrainingWarnings, text)
-	}
 	if d.Labels != nil && schema.LabelColumn != "" {
 		d.doubtLabels(schema.LabelColumn)
 	}

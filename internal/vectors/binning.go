@@ -54,11 +54,8 @@ const (
 	sampleLeast  = 256     // rows
 	sampleMost   = 4096    // rows
 
-	apart      = 1.0 / 16 // the largest share of different values in one bin
-	tail       = 0.05     // beyond each of the quantiles that the ends are computed from
-	crowdShare = 0.99     // of the sample in one bin, and
-	crowdKinds = 10       // different values there, and
-	crowdLeast = 100      // rows in the sample: nothing can separate nearly all rows
+	apart = 1.0 / 16 // the largest share of different values in one bin
+	tail  = 0.05     // beyond each of the quantiles that the ends are computed from
 )
 
 // rowSample holds the rows whose hashed number ends in at least level zeros: all rows, then half of them, and so on.
@@ -231,41 +228,4 @@ func halfway(a, b float32) float32 {
 		return m
 	}
 	return b
-}
-
-// Crowded returns the columns with many different values nearly all of which share a bin, so that trees cannot tell
-// them apart.
-func (r *Ranges) Crowded(q Quantizer) []int {
-	crowded := make([]bool, len(r.Min))
-	r.sample.columns(func(j int, values []float32) {
-		if len(values) < crowdLeast {
-			return
-		}
-		scale := q.Scale(j)
-		var counts [Bins]int
-		most := uint8(0)
-		for _, v := range values {
-			b := scale.Bin(v)
-			if counts[b]++; counts[b] > counts[most] {
-				most = b
-			}
-		}
-		if float64(counts[most]) < crowdShare*float64(len(values)) {
-			return
-		}
-		var kinds []float32
-		for _, v := range values {
-			if len(kinds) < crowdKinds && scale.Bin(v) == most && !slices.Contains(kinds, v) {
-				kinds = append(kinds, v)
-			}
-		}
-		crowded[j] = len(kinds) == crowdKinds
-	})
-	var list []int
-	for j, c := range crowded {
-		if c {
-			list = append(list, j)
-		}
-	}
-	return list
 }
