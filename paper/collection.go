@@ -61,7 +61,10 @@ func (runner *Runner) open(c collection) (base, queries split, err error) {
 	}
 	if !runner.Short {
 		base, queries, err = c.open(runner)
-		if err == nil && runner.opened != nil {
+		if runner.opened == nil {
+			runner.opened = map[string][2]split{}
+		}
+		if err == nil {
 			runner.opened[c.name] = [2]split{base, queries}
 		}
 		return base, queries, err

@@ -50,21 +50,16 @@ func find(name string) (Experiment, error) {
 
 // Runner runs experiments.
 type Runner struct {
-	Data    string   // folder with the data sets
-	Cache   string   // folder for the stages
-	Short   bool     // a small version on built-in pictures, in seconds
-	Methods []string // run only these; rows of others show cached results; nil means all
-	Rows    []int    // of a table of methods: run only these rows, counted from 1; nil means all
+	Data    string // folder with the data sets
+	Cache   string // folder for the stages
+	Short   bool   // a small version on built-in pictures, in seconds
+	Rows    []int  // of a table of methods: run only these rows, counted from 1; nil means all
 	Threads int
 	Seed    uint64
 	Say     func(format string, args ...any) // progress; never nil
 
-	idle   bool                // make no stages: use only the cache
 	opened map[string][2]split // the parts of opened collections by name
 }
-
-// errNotRun is returned for a stage that an idle runner would have to make.
-var errNotRun = errors.New("not run yet")
 
 // path returns the path of a stage's file, without extension. The name is for people; the key identifies the stage.
 func (runner *Runner) path(name, key string) string { return filepath.Join(runner.Cache, name+"-"+key) }
@@ -109,9 +104,6 @@ func (runner *Runner) stage(name string, cached bool, make func() error) error {
 	if cached {
 		runner.Say(inCache, name)
 		return nil
-	}
-	if runner.idle {
-		return errNotRun
 	}
 	if err := os.MkdirAll(runner.Cache, 0o777); err != nil {
 		return err
@@ -159,8 +151,7 @@ type Table struct {
 	Head     []string
 	Rows     [][]string
 	Failures []string // why each failed row failed
-	NotRun   []string // rows of methods that were not selected and are not cached
-	Figures  []figure `json:"-"`
+	Figures  []figure
 
 	values []result // behind the rows, if they are results
 }
@@ -182,9 +173,6 @@ func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 	fmt.Fprintf(&b, "\n%s\n", t.Note)
 	if len(t.Failures) > 0 {
 		fmt.Fprintf(&b, "\nFailed:\n\n- %s\n", strings.Join(t.Failures, "\n- "))
-	}
-	if len(t.NotRun) > 0 {
-		fmt.Fprintf(&b, "\nNot run yet: %s.\n", strings.Join(t.NotRun, "; "))
 	}
 	for _, f := range t.Figures {
 		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", f.Plot.Heading(), f.Name)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +35,8 @@ func TestShortRuns(t *testing.T) {
 			if len(table.Rows) == 0 || i == 1 && made > 0 {
 				t.Errorf("%s: run %d made %d stages for %d rows", e.Name, i+1, made, len(table.Rows))
 			}
-			if len(table.Failures)+len(table.NotRun) > 0 {
-				t.Errorf("%s: failed %q, not run %q", e.Name, table.Failures, table.NotRun)
+			if len(table.Failures) > 0 {
+				t.Errorf("%s: failed %q", e.Name, table.Failures)
 			}
 			for _, row := range table.Rows {
 				if len(row) != len(table.Head) {
@@ -105,7 +104,7 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Failures) != 1 || len(table.NotRun) != 0 || !strings.Contains(table.Failures[0], `"nothing"`) {
+	if len(table.Failures) != 1 || !strings.Contains(table.Failures[0], `"nothing"`) {
 		t.Errorf("failed: %q", table.Failures)
 	}
 	for i, want := range []bool{true, false, true} {
@@ -113,28 +112,9 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
 	}
-}
-
-func TestMethodsRunAlone(t *testing.T) {
-	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Methods: []string{"none"}, Say: quiet}
-	for _, step := range []struct {
-		methods []string
-		want    []string // rows with numbers
-	}{{[]string{"splh"}, []string{"SPLH"}}, {[]string{"none"}, []string{"SPLH"}}} {
-		runner.Methods = step.methods
-		table, err := small(context.Background(), runner)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for i, r := range table.Rows {
-			if table.values[i].MAP > 0 {
-				got = append(got, r[3])
-			}
-		}
-		if !slices.Equal(got, step.want) || len(table.Failures) != 0 || len(table.NotRun) != 3-len(got) {
-			t.Errorf("%v: rows %v, failures %q, not run %q", step.methods, got, table.Failures, table.NotRun)
-		}
+	runner.Rows = []int{3}
+	if table, err = small(context.Background(), runner); err != nil || len(table.Rows) != 1 || table.Rows[0][3] != "SPLH" {
+		t.Errorf("the third row alone: %v, %v", table.Rows, err)
 	}
 }
 

@@ -49,7 +49,7 @@ training time of their own.`
 			if err != nil {
 				return nil, err
 			}
-			t.Figures = []figure{bitsFigure(c, runner.shortened(rows), t.values)}
+			t.Figures = []figure{bitsFigure(c, runner.chosen(rows), t.values)}
 			return t, nil
 		},
 	}
@@ -139,8 +139,8 @@ type namedCurve struct {
 
 // curves returns the curves of the rows; the table lists rows without one.
 func (runner *Runner) curves(ctx context.Context, c collection, t *Table, rows []row) ([]namedCurve, error) {
-	rows = runner.shortened(rows)
-	values, err := runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, _ row) (curve, error) {
+	rows = runner.chosen(rows)
+	values, err := runRows(ctx, runner, c, t, rows, func(run *training, _ row) (curve, error) {
 		return runner.curve(ctx, run)
 	})
 	var list []namedCurve

@@ -7,13 +7,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,15 +37,14 @@ const about = `Reproduce a table or figure of the paper from the original files.
              tags, from 0), tags.txt (names of the tags) and split.txt (train or test), a line for each
 
 Every stage is kept in --cache under the digest of its inputs, so an interrupted experiment resumes where it stopped,
-and a failing method does not affect the others. --methods runs only some methods; the table also shows what is cached
-for the others, and --methods none shows only that. --rows selects by position in the table. --short runs a
-small version on built-in pictures. Figures are written as SVG files beside the --output file.`
+and a failing row does not affect the others. --rows runs only some rows of the table. --short runs a small version on
+built-in pictures. Figures are written as SVG files beside the --output file.`
 
 // options are what the command line says beside the settings of the Runner.
 type options struct {
-	output      string
-	file        cli.Output
-	json, quiet bool
+	output string
+	file   cli.Output
+	quiet  bool
 }
 
 // command returns the command line.
@@ -83,12 +79,10 @@ func command(out, progress io.Writer) *cobra.Command {
 	o.file.Bind(f)
 	f.StringVar(&runner.Data, "data", cacheFolder(), "`FOLDER` with the data sets")
 	f.StringVar(&runner.Cache, "cache", cacheFolder("experiments"), "`FOLDER` for finished stages")
-	f.StringSliceVar(&runner.Methods, "methods", nil, "run only these `METHODS`, or none")
 	f.IntSliceVar(&runner.Rows, "rows", nil, "run only these `ROWS` of the table, counted from 1")
 	f.BoolVar(&runner.Short, "short", false, "run a small version in seconds")
 	f.IntVar(&runner.Threads, "threads", 0, "`NUMBER` of worker threads, 0 for all cores")
 	f.Uint64Var(&runner.Seed, "seed", 1, "`SEED` of everything random")
-	f.BoolVar(&o.json, "json", false, "print the table as JSON")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 	return cmd
 }
@@ -107,11 +101,6 @@ func (o *options) run(ctx context.Context, out io.Writer, runner *Runner, name s
 	e, err := find(name)
 	if err != nil {
 		return cli.UsageError(err)
-	}
-	for _, m := range runner.Methods {
-		if names := append(methodNames(), "none"); !slices.Contains(names, m) {
-			return cli.Usagef("there is no method %q; the methods are %s", m, strings.Join(names, ", "))
-		}
 	}
 	if err := o.file.Check([]string{o.output}, nil); err != nil {
 		return err
@@ -133,12 +122,7 @@ func (o *options) run(ctx context.Context, out io.Writer, runner *Runner, name s
 			return err
 		}
 	}
-	if o.json {
-		err = json.NewEncoder(out).Encode(table)
-	} else {
-		err = markdown(out)
-	}
-	if err == nil && len(table.Failures) > 0 {
+	if err = markdown(out); err == nil && len(table.Failures) > 0 {
 		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run will retry them",
 			len(table.Failures), name)
 	}

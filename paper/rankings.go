@@ -41,7 +41,7 @@ func rankingsTable(c collection) Experiment {
 		About: "FastHash on " + c.title + " with the paper's settings and the default, by Hamming distance, by " +
 			"margins and by the expected code, learned and new items apart",
 		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
-			return runner.rankingsTable(ctx, c, runner.shortened(rows))
+			return runner.rankingsTable(ctx, c, runner.chosen(rows))
 		},
 	}
 }
@@ -67,22 +67,22 @@ func (runner *Runner) rankingsTable(ctx context.Context, c collection, rows []ro
 		"new: precision@100", "by margins", "expected", "new: MAP", "by margins", "expected",
 		"learned: MAP", "by margins", "expected",
 	}}
-	values, err := runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, r row) (rankings, error) {
+	values, err := runRows(ctx, runner, c, t, rows, func(run *training, r row) (rankings, error) {
 		return runner.rankings(ctx, run, r)
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range rows {
-		t.Rows = append(t.Rows, r.rankingCells(i+1, values[i]))
+		t.Rows = append(t.Rows, r.rankingCells(values[i]))
 	}
 	t.Note = strings.TrimSpace(c.parts) + "\n" + rankingsNote
 	runner.labelShort(t, c)
 	return t, nil
 }
 
-func (r row) rankingCells(place int, v rankings) []string {
-	cells := []string{fmt.Sprint(place), r.recipe.title(), r.trained(), r.title(), number("%.0f", v.Train)}
+func (r row) rankingCells(v rankings) []string {
+	cells := []string{fmt.Sprint(r.place), r.recipe.title(), r.trained(), r.title(), number("%.0f", v.Train)}
 	all := func(part [3]ranked, of func(ranked) float64) {
 		for _, p := range part {
 			cells = append(cells, number("%.3f", of(p)))

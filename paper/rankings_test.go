@@ -104,7 +104,7 @@ func TestRankingsEqualTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
 	o := hashgrove.Options{Bits: 64, Effort: fasthash.Paper}
-	for _, r := range runner.shortened([]row{
+	for _, r := range runner.chosen([]row{
 		fastHashRow(gist320(), 150, o, "plain", paperRow{}),
 		fastHashRow(gist320().mirrored().averaged(), -5, o, "averaged", paperRow{}),
 	}) {

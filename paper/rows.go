@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ type row struct {
 	first   int               // evaluate only this number of bits; 0 means all
 	weigh   bool              // rank by the weights of the bits
 	paper   paperRow
+	place   int // in the table, counted from 1
 }
 
 // paperTrees returns the paper's setting, trees ours: deeper trees fit the codes of the database better, and more of
@@ -102,14 +102,15 @@ func (r row) short() row {
 	return r
 }
 
-// shortened returns the rows, made small enough for a test in a short run.
-func (runner *Runner) shortened(rows []row) []row {
-	if !runner.Short {
-		return rows
-	}
-	out := make([]row, len(rows))
+// chosen returns the rows to run, made small enough for a test in a short run.
+func (runner *Runner) chosen(rows []row) (out []row) {
 	for i, r := range rows {
-		out[i] = r.short()
+		if runner.Short {
+			r = r.short()
+		}
+		if r.place = i + 1; runner.Rows == nil || slices.Contains(runner.Rows, r.place) {
+			out = append(out, r)
+		}
 	}
 	return out
 }
@@ -132,9 +133,9 @@ func (runner *Runner) table(ctx context.Context, c collection, title, note strin
 			"MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB",
 		},
 	}
-	rows = runner.shortened(rows)
+	rows = runner.chosen(rows)
 	var err error
-	t.values, err = runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, r row) (result, error) {
+	t.values, err = runRows(ctx, runner, c, t, rows, func(run *training, r row) (result, error) {
 		return runner.rowResult(ctx, run, r)
 	})
 	if err != nil {
@@ -185,28 +186,18 @@ func (r row) trained() string {
 
 // runRows trains each row and computes a value from it. Rows without one have a zero value, and the table says why.
 func runRows[T any](
-	ctx context.Context, runner *Runner, c collection, t *Table, rows []row, make func(*Runner, *training, row) (T, error),
+	ctx context.Context, runner *Runner, c collection, t *Table, rows []row, make func(*training, row) (T, error),
 ) ([]T, error) {
-	if runner.opened == nil {
-		runner.opened = map[string][2]split{}
-	}
 	if _, _, err := runner.open(c); err != nil { // before any row fails
 		return nil, err
 	}
 	var values []T
-	for i, r := range rows {
+	for _, r := range rows {
 		var v T
-		one := *runner
-		if runner.Rows != nil && !slices.Contains(runner.Rows, i+1) {
-			one.Methods = []string{"none"}
+		run, err := runner.training(ctx, c, r)
+		if err == nil {
+			v, err = make(run, r)
 		}
-		err := one.attempt(ctx, r.method, func(runner *Runner) error {
-			run, err := runner.training(ctx, c, r)
-			if err == nil {
-				v, err = make(runner, run, r)
-			}
-			return err
-		})
 		if err := t.addFailure(ctx, runner, r.title()+" on "+r.recipe.title(), err); err != nil {
 			return nil, err
 		}
@@ -223,33 +214,15 @@ func (runner *Runner) labelShort(t *Table, c collection) {
 	}
 }
 
-// attempt runs a method. Methods that were not selected show cached results.
-func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if runner.opened == nil {
-		runner.opened = map[string][2]split{}
-	}
-	own := *runner
-	own.idle = runner.Methods != nil && !slices.Contains(runner.Methods, method)
-	return f(&own)
-}
-
 // addFailure records why a row has no numbers. It returns an error only if the whole run should end.
 func (t *Table) addFailure(ctx context.Context, runner *Runner, what string, err error) error {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
-	case errors.Is(err, errNotRun):
-		t.NotRun = append(t.NotRun, what)
 	default:
 		runner.Say("%s failed: %v", what, err)
 		t.Failures = append(t.Failures, what+": "+err.Error())
 	}
 	return nil
 }
-
-// methodNames returns the names for Runner.Methods.
-func methodNames() []string { return slices.Concat(step1Methods, method.Names()) }

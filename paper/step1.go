@@ -11,9 +11,6 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// step1Methods are the methods of Step 1, in table order.
-var step1Methods = []string{string(inference.Spectral), string(inference.ICM), string(inference.BlockGC)}
-
 // step1Table is Table 2 (tab:tsh_step1): time and objective of Step 1 alone, all 64 bits, without hash functions.
 //
 // The objective is the mean over defined pairs of (y - s/m)² with s the Hamming affinity of m bits: the sum of
@@ -26,6 +23,7 @@ func step1Table(c collection) Experiment {
 		"cifar10":  {{0, 1363, 0.4912}, {1, 158, 0.5338}, {5000, 788, 0.4158}},
 		"iaprtc12": {{0, 426, 0.7237}, {1, 43, 0.7316}, {316, 70, 0.7095}},
 	}[c.name]
+	methods := []inference.Algorithm{inference.Spectral, inference.ICM, inference.BlockGC}
 	labels := []string{"spectral (TSH)", "Block-GC-1 (ICM)", "Block-GC (FastHash)"}
 	return Experiment{
 		Name: c.name + "-step1",
@@ -51,8 +49,8 @@ pairs too. "Balanced" weights all pairs so that similar and dissimilar pairs cou
 sampling the pairs.`,
 			}
 			for _, pairs := range pairings {
-				for i, name := range step1Methods {
-					v, err := runner.inferred(ctx, base, inference.Algorithm(name), pairs)
+				for i, name := range methods {
+					v, err := runner.inferred(ctx, base, name, pairs)
 					if err := t.addFailure(ctx, runner, labels[i]+", "+string(pairs)+" pairs", err); err != nil {
 						return nil, err
 					}
@@ -101,24 +99,20 @@ type inferred struct {
 // inferred runs Step 1 for all bits, using each inferred bit as the output of its hash function.
 func (runner *Runner) inferred(
 	ctx context.Context, base split, method inference.Algorithm, pairs pairing,
-) (v inferred, err error) {
+) (inferred, error) {
 	bits := 64
 	if runner.Short {
 		bits = 8
 	}
-	err = runner.attempt(ctx, string(method), func(runner *Runner) error {
-		name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
-		key := keyOf("step1 1", base.digest, bits, method, pairs, runner.Seed)
-		v, err = value(runner, name, key, func() (inferred, error) {
-			all, err := splitAffinity(ctx, base)
-			if err != nil {
-				return inferred{}, err
-			}
-			return infer(ctx, all, bits, inference.Options{Method: method, Threads: runner.Threads}, pairs, runner.Seed)
-		})
-		return err
+	name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
+	key := keyOf("step1 1", base.digest, bits, method, pairs, runner.Seed)
+	return value(runner, name, key, func() (inferred, error) {
+		all, err := splitAffinity(ctx, base)
+		if err != nil {
+			return inferred{}, err
+		}
+		return infer(ctx, all, bits, inference.Options{Method: method, Threads: runner.Threads}, pairs, runner.Seed)
 	})
-	return v, err
 }
 
 func infer(
