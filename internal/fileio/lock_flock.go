@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasLocks says that a lock is free when its holder has died.
-const hasLocks = true
-
 // tryLock locks a file until it is closed or the process dies.
 func tryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -20,13 +17,6 @@ func tryLock(f *os.File) error {
 		return ErrLocked
 	}
 	return err
-}
-
-// sameOwner reports whether two files have the same owner and group.
-func sameOwner(a, b fs.FileInfo) bool {
-	x, ok := a.Sys().(*syscall.Stat_t)
-	y, same := b.Sys().(*syscall.Stat_t)
-	return ok && same && x.Uid == y.Uid && x.Gid == y.Gid
 }
 
 // giveTo gives f the owner and group of another file, and reports whether it now has that group.

@@ -7,9 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// hasLocks says that a lock is free when its holder has died.
-const hasLocks = true
-
 // tryLock locks a file until it is closed or the process dies. Windows prevents others from reading locked bytes, so
 // the locked byte lies beyond the contents of any file.
 func tryLock(f *os.File) error {
@@ -23,5 +20,3 @@ func tryLock(f *os.File) error {
 
 // giveTo does nothing: a new file inherits the rights of its folder.
 func giveTo(*os.File, fs.FileInfo) bool { return true }
-
-func sameOwner(fs.FileInfo, fs.FileInfo) bool { return true }

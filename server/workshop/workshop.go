@@ -21,7 +21,6 @@ import (
 	"sync"
 	"time"
 
-	"hashgrove/internal/fileio"
 	"hashgrove/server"
 )
 
@@ -46,14 +45,13 @@ func (o Options) withDefaults() Options {
 
 // Workshop answers the requests of "try your own". It is safe for concurrent use.
 type Workshop struct {
-	options   Options
-	server    *server.Server // of the collections
-	dir       string         // of uploads and indexes, a temporary one
-	dirErr    error          // why there is none
-	removeDir func() error   // nil once it has gone
-	upload    chan struct{}  // held by the upload that runs
-	work      context.Context
-	stop      context.CancelFunc
+	options Options
+	server  *server.Server // of the collections
+	dir     string         // of uploads and indexes, a temporary one
+	dirErr  error          // why there is none
+	upload  chan struct{}  // held by the upload that runs
+	work    context.Context
+	stop    context.CancelFunc
 
 	mu   sync.Mutex
 	last int  // number of the last job
@@ -70,7 +68,7 @@ func init() {
 func New(s *server.Server, o Options) *Workshop {
 	w := &Workshop{options: o.withDefaults(), server: s, upload: make(chan struct{}, 1)}
 	w.work, w.stop = context.WithCancel(context.Background())
-	w.dir, w.removeDir, w.dirErr = fileio.TempFolder("hashgrove-try-")
+	w.dir, w.dirErr = os.MkdirTemp("", "hashgrove-try-")
 	s.MountTry(
 		server.Route{Pattern: "POST /v1/try", Parameters: "name", Body: true, Answer: w.receive},
 		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.withJob(w.show)},
@@ -181,9 +179,8 @@ func (w *Workshop) Close() (err error) {
 		w.end(context.Background(), j)
 		err = w.replace(nil)
 	}
-	if w.removeDir != nil {
-		err = errors.Join(err, w.removeDir())
-		w.removeDir = nil
+	if w.dirErr == nil {
+		err = errors.Join(err, os.RemoveAll(w.dir))
 	}
 	return err
 }
