@@ -7,13 +7,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	_ "hashgrove/format/pictures"
 	"hashgrove/internal/cli"
@@ -23,7 +24,7 @@ import (
 
 func main() {
 	os.Exit(cli.UntilSignal(os.Stderr, "paper", func(ctx context.Context) int {
-		err := command(os.Stdout, os.Stderr).ExecuteContext(ctx)
+		err := run(ctx, os.Args[1:])
 		return cli.Report(ctx, os.Stderr, "paper", err, func(err error) string { return message.Error(err).Error() })
 	}))
 }
@@ -40,69 +41,44 @@ Every stage is kept in --cache under the digest of its inputs, so an interrupted
 and a failing row does not affect the others. --rows runs only some rows of the table. --short runs a small version on
 built-in pictures. Figures are written as SVG files beside the --output file.`
 
-// options are what the command line says beside the settings of the Runner.
-type options struct {
-	output string
-	file   cli.Output
-	quiet  bool
-}
-
-// command returns the command line.
-func command(out, progress io.Writer) *cobra.Command {
-	o := &options{}
-	runner := &Runner{Say: func(format string, args ...any) {
-		if !o.quiet {
-			fmt.Fprintln(progress, cli.Message(fmt.Sprintf(format, args...)))
-		}
-	}}
-	cmd := &cobra.Command{
-		Use:           "paper [NAME]",
-		Short:         "Reproduce a table or figure of the paper",
-		Long:          about,
-		Example:       `  go run ./paper cifar10-features --short --cache runner`,
-		Args:          cobra.MaximumNArgs(1),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				for _, e := range all {
-					fmt.Fprintf(out, "%-24s %s\n", e.Name, e.About)
-				}
-				return nil
-			}
-			return o.run(cmd.Context(), out, runner, args[0])
-		},
-	}
-	f := cmd.Flags()
+// run runs the experiment that the command line names and prints its table.
+func run(ctx context.Context, args []string) error {
+	runner := &Runner{}
+	f := pflag.NewFlagSet("paper", pflag.ContinueOnError)
 	f.SortFlags = false
-	f.StringVarP(&o.output, "output", "o", "", "Markdown `FILE` for the table, in addition to standard output")
-	o.file.Bind(f)
+	f.Usage = func() { fmt.Printf("%s\n\nUsage: go run ./paper [NAME] [FLAGS]\n\n%s", about, f.FlagUsages()) }
+	output := f.StringP("output", "o", "", "Markdown `FILE` for the table, in addition to standard output")
+	var file cli.Output
+	file.Bind(f)
 	f.StringVar(&runner.Data, "data", cacheFolder(), "`FOLDER` with the data sets")
 	f.StringVar(&runner.Cache, "cache", cacheFolder("experiments"), "`FOLDER` for finished stages")
 	f.IntSliceVar(&runner.Rows, "rows", nil, "run only these `ROWS` of the table, counted from 1")
 	f.BoolVar(&runner.Short, "short", false, "run a small version in seconds")
 	f.IntVar(&runner.Threads, "threads", 0, "`NUMBER` of worker threads, 0 for all cores")
 	f.Uint64Var(&runner.Seed, "seed", 1, "`SEED` of everything random")
-	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
-	return cmd
-}
-
-// cacheFolder returns a folder of Hashgrove in the user's cache.
-func cacheFolder(names ...string) string {
-	home, err := os.UserCacheDir()
-	if err != nil {
-		home = os.TempDir()
+	quiet := f.Bool("quiet", false, "print no progress")
+	if err := f.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return cli.UsageError(err)
 	}
-	return filepath.Join(append([]string{home, "hashgrove"}, names...)...)
-}
-
-// run runs an experiment and prints its table.
-func (o *options) run(ctx context.Context, out io.Writer, runner *Runner, name string) error {
+	runner.Say = func(format string, args ...any) {
+		if !*quiet {
+			fmt.Fprintln(os.Stderr, cli.Message(fmt.Sprintf(format, args...)))
+		}
+	}
+	if f.NArg() == 0 {
+		for _, e := range all {
+			fmt.Printf("%-24s %s\n", e.Name, e.About)
+		}
+		return nil
+	}
+	name := f.Arg(0)
 	e, err := find(name)
 	if err != nil {
 		return cli.UsageError(err)
 	}
-	if err := o.file.Check([]string{o.output}, nil); err != nil {
+	if err := file.Check([]string{*output}, nil); err != nil {
 		return err
 	}
 	table, err := e.Run(ctx, runner)
@@ -114,17 +90,26 @@ func (o *options) run(ctx context.Context, out io.Writer, runner *Runner, name s
 		command += " --short"
 	}
 	markdown := func(w io.Writer) error { return table.Markdown(w, command, time.Now()) }
-	if o.output != "" {
-		if err := fileio.WriteFile(o.output, markdown); err != nil {
+	if *output != "" {
+		if err := fileio.WriteFile(*output, markdown); err != nil {
 			return err
 		}
-		if err := table.WriteFigures(filepath.Dir(o.output)); err != nil {
+		if err := table.WriteFigures(filepath.Dir(*output)); err != nil {
 			return err
 		}
 	}
-	if err = markdown(out); err == nil && len(table.Failures) > 0 {
+	if err = markdown(os.Stdout); err == nil && len(table.Failures) > 0 {
 		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run will retry them",
 			len(table.Failures), name)
 	}
 	return err
+}
+
+// cacheFolder returns a folder of Hashgrove in the user's cache.
+func cacheFolder(names ...string) string {
+	home, err := os.UserCacheDir()
+	if err != nil {
+		home = os.TempDir()
+	}
+	return filepath.Join(append([]string{home, "hashgrove"}, names...)...)
 }
