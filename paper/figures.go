@@ -98,74 +98,61 @@ func cifar10Curves() Experiment {
 expectation over ties. Precision at a given recall is read from the curve that pools all queries at every Hamming
 radius, interpolated linearly between radii.`,
 			}
-			drawn, err := runner.curves(ctx, c, t, rows)
+			byRank, byRecall, err := runner.curves(ctx, c, t, rows)
 			if err != nil {
 				return nil, err
 			}
-			for _, d := range drawn {
-				t.Head = append(t.Head, d.name)
+			for _, s := range byRank {
+				t.Head = append(t.Head, s.Name)
 			}
 			for _, rank := range []int{1, 10, 50, 100, 200, 500, 1000, 1500, 2000} {
-				t.addCurveValues("retrieved", fmt.Sprint(rank), drawn, curve.byRank, float64(rank))
+				t.addHeights("retrieved", fmt.Sprint(rank), byRank, float64(rank))
 			}
 			for recall := 0.1; recall < 0.95; recall += 0.1 {
-				t.addCurveValues("recall", fmt.Sprintf("%.1f", recall), drawn, curve.byRecall, recall)
+				t.addHeights("recall", fmt.Sprintf("%.1f", recall), byRecall, recall)
 			}
 			runner.labelShort(t, c)
-			t.Figures = []figure{recallFigure(c.name+"-curves", c, drawn), precisionFigure(c.name+"-curves", c, drawn)}
+			t.Figures = []figure{{c.name + "-curves-recall", report.Lines{
+				Title: c.title + ": precision and recall", Desc: "Precision against recall at every Hamming radius.",
+				X: report.Axis{Label: "recall", To: 1}, Y: report.Axis{Label: "precision", Zero: true}, Series: byRecall,
+			}}, precisionFigure(c.name+"-curves", c, byRank)}
 			return t, nil
 		},
 	}
 }
 
-// points returns the x and y values of a curve.
-type points func(curve) (x, y []float64)
-
-// addCurveValues appends the heights of all curves at x.
-func (t *Table) addCurveValues(what, at string, drawn []namedCurve, of points, x float64) {
+// addHeights appends the heights of all curves at x.
+func (t *Table) addHeights(what, at string, curves []report.Series, x float64) {
 	cells := []string{what, at}
-	for _, d := range drawn {
-		xs, ys := of(d.curve)
-		cells = append(cells, number("%.3f", heightAt(xs, ys, x)))
+	for _, s := range curves {
+		cells = append(cells, number("%.3f", heightAt(s.X, s.Y, x)))
 	}
 	t.Rows = append(t.Rows, cells)
 }
 
-// namedCurve is the curve of a row and its title.
-type namedCurve struct {
-	name string
-	curve
-}
-
-// curves returns the curves of the rows; the table lists rows without one.
-func (runner *Runner) curves(ctx context.Context, c collection, t *Table, rows []row) ([]namedCurve, error) {
+// curves returns precision by the number of retrieved pictures and by recall, of each row that has them.
+func (runner *Runner) curves(
+	ctx context.Context, c collection, t *Table, rows []row,
+) (byRank, byRecall []report.Series, err error) {
 	rows = runner.chosen(rows)
 	values, err := runRows(ctx, runner, c, t, rows, func(run *training, _ row) (curve, error) {
 		return runner.curve(ctx, run)
 	})
-	var list []namedCurve
 	for i, v := range values {
-		if v.Rank != nil {
-			list = append(list, namedCurve{rows[i].title(), v})
+		if v.Rank == nil {
+			continue
 		}
+		rank := report.Series{Name: rows[i].title(), Style: len(byRank)}
+		recall := rank
+		for _, p := range v.Rank {
+			rank.X, rank.Y = append(rank.X, float64(p.Rank)), append(rank.Y, p.Precision)
+		}
+		for _, p := range v.Reach {
+			recall.X, recall.Y = append(recall.X, p.Recall), append(recall.Y, p.Precision)
+		}
+		byRank, byRecall = append(byRank, rank), append(byRecall, recall)
 	}
-	return list, err
-}
-
-// byRank returns precision by number of retrieved pictures.
-func (c curve) byRank() (x, y []float64) {
-	for _, p := range c.Rank {
-		x, y = append(x, float64(p.Rank)), append(y, p.Precision)
-	}
-	return x, y
-}
-
-// byRecall returns precision by recall.
-func (c curve) byRecall() (x, y []float64) {
-	for _, p := range c.Reach {
-		x, y = append(x, p.Recall), append(y, p.Precision)
-	}
-	return x, y
+	return byRank, byRecall, err
 }
 
 // heightAt interpolates linearly at x, level before the first point and 0 beyond the last.
@@ -182,29 +169,12 @@ func heightAt(xs, ys []float64, x float64) float64 {
 	return 0
 }
 
-// drawCurves returns a figure with a line for each curve.
-func drawCurves(name string, l report.Lines, drawn []namedCurve, of points) figure {
-	l.Y = report.Axis{Label: "precision", Zero: true}
-	for i, d := range drawn {
-		x, y := of(d.curve)
-		l.Series = append(l.Series, report.Series{Name: d.name, Style: i, X: x, Y: y})
-	}
-	return figure{name, l}
-}
-
-func precisionFigure(name string, c collection, drawn []namedCurve) figure {
-	return drawCurves(name+"-precision", report.Lines{
+func precisionFigure(name string, c collection, byRank []report.Series) figure {
+	return figure{name + "-precision", report.Lines{
 		Title: c.title + ": precision of the first pictures",
 		Desc:  "Precision against the number of retrieved pictures.",
-		X:     report.Axis{Label: "retrieved", Zero: true},
-	}, drawn, curve.byRank)
-}
-
-func recallFigure(name string, c collection, drawn []namedCurve) figure {
-	return drawCurves(name+"-recall", report.Lines{
-		Title: c.title + ": precision and recall", Desc: "Precision against recall at every Hamming radius.",
-		X: report.Axis{Label: "recall", To: 1},
-	}, drawn, curve.byRecall)
+		X:     report.Axis{Label: "retrieved", Zero: true}, Y: report.Axis{Label: "precision", Zero: true}, Series: byRank,
+	}}
 }
 
 // cifar10Unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper
@@ -231,8 +201,8 @@ PCA-ITQ, with different queries.`
 			if err != nil {
 				return nil, err
 			}
-			drawn, err := runner.curves(ctx, c, new(Table), rows[:1+len(methods)])
-			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, drawn))
+			byRank, _, err := runner.curves(ctx, c, new(Table), rows[:1+len(methods)])
+			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, byRank))
 			return t, err
 		},
 	}

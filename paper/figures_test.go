@@ -5,27 +5,15 @@ import (
 	"math"
 	"testing"
 
-	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fasthash/inference"
 )
 
 func TestCurveIsReadAlongLines(t *testing.T) {
-	c := curve{
-		Rank: []eval.CurvePoint{{Rank: 1, Precision: 1}, {Rank: 10, Precision: 0.5}, {Rank: 20, Precision: 0.3}},
-		Reach: []eval.PRPoint{{Radius: 0, Recall: 0.2, Precision: 0.8}, {Radius: 1, Recall: 0.6, Precision: 0.4},
-			{Radius: 2, Recall: 1, Precision: 0.1}},
-	}
-	for rank, want := range map[int]float64{1: 1, 10: 0.5, 15: 0.4, 20: 0.3, 21: 0} {
-		x, y := c.byRank()
-		if got := heightAt(x, y, float64(rank)); math.Abs(got-want) > 1e-12 {
-			t.Errorf("rank %d: %v, want %v", rank, got, want)
-		}
-	}
-	for recall, want := range map[float64]float64{0.1: 0.8, 0.2: 0.8, 0.4: 0.6, 0.6: 0.4, 1: 0.1} {
-		x, y := c.byRecall()
-		if got := heightAt(x, y, recall); math.Abs(got-want) > 1e-12 {
-			t.Errorf("recall %v: %v, want %v", recall, got, want)
+	xs, ys := []float64{1, 10, 20}, []float64{1, 0.5, 0.3}
+	for x, want := range map[float64]float64{0.5: 1, 1: 1, 10: 0.5, 15: 0.4, 20: 0.3, 21: 0} {
+		if got := heightAt(xs, ys, x); math.Abs(got-want) > 1e-12 {
+			t.Errorf("at %v: %v, want %v", x, got, want)
 		}
 	}
 }

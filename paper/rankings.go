@@ -103,7 +103,16 @@ func (r row) rankingCells(v rankings) []string {
 }
 
 // ranked measures one ranking in one part of the items.
-type ranked struct{ Precision, MAPPaper, AreaPaper, MAP, Area float64 }
+type ranked struct {
+	Precision float64 // at 100
+	MAPPaper  float64 // the paper's convention
+	AreaPaper float64
+	MAP, Area float64 // ours
+}
+
+func rankedOf(r *eval.Report) ranked {
+	return ranked{r.Precision[100], r.MAP10000, r.PRArea10000, r.MAP, r.PRArea}
+}
 
 // rankings measures codes by the rankings of judgedBy. Parts that do not exist are zero.
 type rankings struct {
@@ -179,46 +188,41 @@ type encoded struct {
 	expected vectors.Matrix // of queries
 }
 
-// encode computes codes and margins. If there are mirror images, it adds their scores before the sign.
+// encode computes margins and the codes that are their signs. If there are mirror images, it adds their scores before
+// the sign.
 func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images vectors.Source) (e encoded, err error) {
 	if e.Data, err = supervision.Scan(ctx, rows, supervision.ScanOptions{}); err != nil {
 		return e, err
 	}
-	if e.codes, e.margins, err = runner.margins(ctx, m, e.Data); err != nil || images == nil {
-		return e, err
+	bits := m.Encoder.Bits()
+	e.codes = hamming.NewCodes(e.Rows, bits)
+	e.margins = vectors.Matrix{Rows: e.Rows, Cols: bits, Data: make([]float32, e.Rows*bits)}
+	for _, src := range []vectors.Source{rows, images} {
+		if src == nil {
+			continue
+		}
+		at := 0
+		for c, err := range src.Chunks(ctx) {
+			if err != nil {
+				return e, err
+			}
+			x, err := m.Margins(ctx, c.X, runner.Threads)
+			if err != nil {
+				return e, err
+			}
+			for _, v := range x.Data {
+				e.margins.Data[at] += v
+				at++
+			}
+		}
+		if err := vectors.CheckRows(at/bits, e.Rows); err != nil {
+			return e, err
+		}
 	}
-	mirrored, err := supervision.Scan(ctx, images, supervision.ScanOptions{})
-	if err != nil {
-		return e, err
-	}
-	if mirrored.Rows != e.Rows {
-		return e, fmt.Errorf("%d mirror images of %d pictures", mirrored.Rows, e.Rows)
-	}
-	_, others, err := runner.margins(ctx, m, mirrored)
-	if err != nil {
-		return e, err
-	}
-	for i, v := range others.Data {
-		e.margins.Data[i] += v
-		e.codes.SetBit(i/others.Cols, i%others.Cols, e.margins.Data[i] >= 0)
+	for i, v := range e.margins.Data {
+		e.codes.SetBit(i/bits, i%bits, v >= 0)
 	}
 	return e, nil
-}
-
-// margins encodes rows and keeps their margins too.
-func (runner *Runner) margins(ctx context.Context, m *model.Model, d *supervision.Data) (
-	codes hamming.Codes, margins vectors.Matrix, err error,
-) {
-	bits := m.Encoder.Bits()
-	codes = hamming.NewCodes(d.Rows, bits)
-	margins = vectors.Matrix{Rows: d.Rows, Cols: bits, Data: make([]float32, d.Rows*bits)}
-	sink := func(first int, some hamming.Codes, chunk vectors.Chunk) error {
-		copy(codes.Data[first*codes.Words:], some.Data)
-		x, err := m.Margins(ctx, chunk.X, runner.Threads)
-		copy(margins.Data[first*bits:], x.Data)
-		return err
-	}
-	return codes, margins, m.EncodeSource(ctx, d, runner.Threads, sink)
 }
 
 // judge ranks a part of the base, or all if part is nil, by all rankings. One that the model does not have is zero.
@@ -242,10 +246,9 @@ func (runner *Runner) judge(ctx context.Context, queries, base encoded, part []b
 		if err != nil {
 			return v, err
 		}
-		if r == nil {
-			continue
+		if r != nil {
+			v[i] = rankedOf(r)
 		}
-		v[i] = ranked{r.Precision[100], r.MAP10000, r.PRArea10000, r.MAP, r.PRArea}
 	}
 	return v, nil
 }

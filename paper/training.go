@@ -61,13 +61,10 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 // result is one row: a model and its evaluation.
 type result struct {
 	Train, Test float64 // seconds: training, encoding the queries
-	Precision   float64 // at 100
-	MAPPaper    float64 // the paper's convention
-	AreaPaper   float64
-	MAP, Area   float64 // ours
-	Distinct    int
-	Prior       float64 `json:",omitempty"` // about the MAP of random codes
-	Memory      int64   `json:",omitempty"` // peak memory in bytes while training; 0 if unknown
+	ranked
+	Distinct int
+	Prior    float64 `json:",omitempty"` // about the MAP of random codes
+	Memory   int64   `json:",omitempty"` // peak memory in bytes while training; 0 if unknown
 }
 
 // learned describes a training besides the model.
@@ -178,10 +175,7 @@ func (runner *Runner) measure(ctx context.Context, t *training, bits int, weight
 	if err != nil {
 		return result{}, nil, err
 	}
-	return result{
-		Test: took, Precision: r.Precision[100], MAPPaper: r.MAP10000, AreaPaper: r.PRArea10000,
-		MAP: r.MAP, Area: r.PRArea, Distinct: r.DistinctCodes, Prior: r.Prior,
-	}, r, nil
+	return result{Test: took, ranked: rankedOf(r), Distinct: r.DistinctCodes, Prior: r.Prior}, r, nil
 }
 
 // readModel reads the model of a finished training.
