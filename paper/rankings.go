@@ -49,13 +49,12 @@ func rankingsTable(c collection) Experiment {
 // rankingsNote explains the columns.
 const rankingsNote = `Codes have 64 bits. Every measure stands three times: by Hamming distance; by the margins of the
 query, which weigh each bit that differs by how certain the query is of it; and by the expected code, the code that the
-query most likely has. The codes are the same. "Better" is the ranking with the greatest MAP in the whole database, by
-the paper's convention. The columns up to
-"PR area*" are the paper's protocol, and those marked * its convention: ties in database order, lists cut at 10,000, MAP
-divided by the number of hits in the list. "New" and "learned" search only in the items of the database that were not
-learned from, and only in those that were; their MAP is the expectation over ties in the whole ranking. The efforts are
-those of training: the paper's own settings and the default. "Mirror images" means that those are learned
-from too, and that the scores of a picture and of its mirror image are added before the sign.`
+query most likely has. The codes are the same. The columns up to "PR area*" are the paper's protocol, and those marked
+* its convention: ties in database order, lists cut at 10,000, MAP divided by the number of hits in the list. "New" and
+"learned" search only in the items of the database that were not learned from, and only in those that were; their MAP is
+the expectation over ties in the whole ranking. The efforts are those of training: the paper's own settings and the
+default. "Mirror images" means that those are learned from too, and that the scores of a picture and of its mirror image
+are added before the sign.`
 
 // rankingsTable runs the rows.
 func (runner *Runner) rankingsTable(ctx context.Context, c collection, rows []row) (*Table, error) {
@@ -63,7 +62,7 @@ func (runner *Runner) rankingsTable(ctx context.Context, c collection, rows []ro
 	t := &Table{Title: title, Head: []string{
 		"row", "features", "trained on", "effort", "train s",
 		"precision@100", "by margins", "expected", "paper", "MAP*", "by margins", "expected", "paper",
-		"PR area*", "by margins", "expected", "paper", "better",
+		"PR area*", "by margins", "expected", "paper",
 		"new: precision@100", "by margins", "expected", "new: MAP", "by margins", "expected",
 		"learned: MAP", "by margins", "expected",
 	}}
@@ -95,7 +94,6 @@ func (r row) rankingCells(v rankings) []string {
 	beside(r.paper.mapping)
 	all(v.Whole, func(p ranked) float64 { return p.AreaPaper })
 	beside(r.paper.area)
-	cells = append(cells, v.better())
 	all(v.New, func(p ranked) float64 { return p.Precision })
 	all(v.New, func(p ranked) float64 { return p.MAP })
 	all(v.Learned, func(p ranked) float64 { return p.MAP })
@@ -122,20 +120,6 @@ type rankings struct {
 
 // judgedBy lists the rankings in the order of the columns.
 var judgedBy = [3]eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByExpected}
-
-// better names the ranking with the greatest MAP in the whole database; "" for a row that did not run.
-func (v rankings) better() string {
-	best := -1
-	for i, p := range v.Whole {
-		if p.MAPPaper > 0 && (best < 0 || p.MAPPaper > v.Whole[best].MAPPaper) {
-			best = i
-		}
-	}
-	if best < 0 {
-		return ""
-	}
-	return string(judgedBy[best])
-}
 
 // rankings trains a row and evaluates all rankings.
 func (runner *Runner) rankings(ctx context.Context, t *training, r row) (rankings, error) {

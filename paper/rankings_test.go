@@ -137,12 +137,6 @@ func TestRankingsEqualTheDefinition(t *testing.T) {
 					whole[i], added[i])
 			}
 		}
-		best := got.Whole[slices.Index(judgedBy[:], eval.Ranking(got.better()))]
-		for _, one := range got.Whole {
-			if one.MAPPaper > best.MAPPaper {
-				t.Errorf("%s: %s is said to be better, with %v", r.title(), got.better(), got.Whole)
-			}
-		}
 		if got.New[0] == got.New[1] || got.New[0] == got.Whole[0] || got.Learned[0].MAP <= got.New[0].MAP {
 			t.Errorf("%s: %+v", r.title(), got)
 		}
