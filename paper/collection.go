@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
 
@@ -16,7 +18,7 @@ type collection struct {
 	prefix      string // of its files in the cache
 	gist        recipe
 	tagged      bool // rows are similar if they share two tags; else if they share the class
-	open        func(runner *Runner) (base, queries split, err error)
+	open        func(ctx context.Context, runner *Runner) (base, queries split, err error)
 }
 
 // split is one part of a data set of pictures, read as often as needed.
@@ -31,16 +33,22 @@ type split struct {
 var cifar10 = collection{
 	name: "cifar10", title: "CIFAR-10", gist: gist320(),
 	parts: "The database is the whole training set of 50,000 pictures; the queries are the 10,000 test pictures.",
-	open: func(runner *Runner) (base, queries split, err error) {
+	open: func(ctx context.Context, runner *Runner) (base, queries split, err error) {
 		files := func(name string, paths ...string) (split, error) {
 			s := split{name: name, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
 			for i := range paths {
 				paths[i] = filepath.Join(runner.Data, "cifar10", paths[i])
 			}
-			var err error
-			s.digest, err = fileDigest(paths...)
 			s.open = func() (vectors.Source, error) {
 				return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"})
+			}
+			src, err := s.open()
+			if err != nil {
+				return s, err
+			}
+			d, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true})
+			if err == nil {
+				s.digest = d.HexDigest()
 			}
 			return s, err
 		}
@@ -55,12 +63,12 @@ var cifar10 = collection{
 }
 
 // open returns the parts of a collection. A short run uses the demo's pictures instead.
-func (runner *Runner) open(c collection) (base, queries split, err error) {
+func (runner *Runner) open(ctx context.Context, c collection) (base, queries split, err error) {
 	if parts, ok := runner.opened[c.name]; ok {
 		return parts[0], parts[1], nil
 	}
 	if !runner.Short {
-		base, queries, err = c.open(runner)
+		base, queries, err = c.open(ctx, runner)
 		if runner.opened == nil {
 			runner.opened = map[string][2]split{}
 		}

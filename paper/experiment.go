@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,34 +112,6 @@ func (runner *Runner) stage(name string, cached bool, make func() error) error {
 	}
 	runner.Say("%s: %.1f s", name, time.Since(began).Seconds())
 	return nil
-}
-
-// fileDigest returns a digest of the contents of files.
-func fileDigest(paths ...string) (string, error) {
-	h := sha256.New()
-	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			return "", missing(path, err)
-		}
-		_, err = io.Copy(h, f)
-		f.Close()
-		if err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// ErrMissing is returned for an experiment whose data set is missing.
-var ErrMissing = errors.New("the data set in --data is incomplete")
-
-// missing turns an error about a file that does not exist into ErrMissing; other errors stay as they are.
-func missing(path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing: %w", path, ErrMissing)
-	}
-	return err
 }
 
 // Table is the result of an experiment.

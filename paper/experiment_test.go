@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,7 @@ func TestMissingDataIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Run(context.Background(), runner); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
+		if _, err := e.Run(context.Background(), runner); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -172,7 +172,7 @@ type material struct {
 
 // material makes the vectors of a collection with a recipe.
 func (runner *Runner) material(ctx context.Context, c collection, r recipe) (m material, err error) {
-	base, queries, err := runner.open(c)
+	base, queries, err := runner.open(ctx, c)
 	if err != nil {
 		return m, err
 	}

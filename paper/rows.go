@@ -188,7 +188,7 @@ func (r row) trained() string {
 func runRows[T any](
 	ctx context.Context, runner *Runner, c collection, t *Table, rows []row, make func(*training, row) (T, error),
 ) ([]T, error) {
-	if _, _, err := runner.open(c); err != nil { // before any row fails
+	if _, _, err := runner.open(ctx, c); err != nil { // before any row fails
 		return nil, err
 	}
 	var values []T

@@ -30,7 +30,7 @@ func step1Table(c collection) Experiment {
 		About: "Step 1 alone on " + c.title + ", time and objective of spectral, Block-GC-1 and Block-GC:" +
 			" the paper's Table 2",
 		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
-			base, _, err := runner.open(c)
+			base, _, err := runner.open(ctx, c)
 			if err != nil {
 				return nil, err
 			}

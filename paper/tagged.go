@@ -26,7 +26,7 @@ var iaprTC12 = collection{
 	name: "iaprtc12", title: "IAPR TC-12", prefix: "iaprtc12-", gist: gist512(), tagged: true,
 	parts: fmt.Sprintf("The database is the training part of 17,665 pictures; the queries are the 1,962 test pictures. "+
 		"Pictures are reduced to %d x %d pixels and count as similar when they share at least two tags.", side, side),
-	open: func(runner *Runner) (base, queries split, err error) {
+	open: func(_ context.Context, runner *Runner) (base, queries split, err error) {
 		dir := filepath.Join(runner.Data, "iaprtc12")
 		parts, err := readTags(dir)
 		if err != nil {
@@ -52,7 +52,7 @@ func readTags(dir string) (parts map[string]map[string][]string, err error) {
 		path = filepath.Join(dir, name)
 		text, failed := os.ReadFile(path)
 		if failed != nil && err == nil {
-			err = missing(path, failed)
+			err = failed
 		}
 		return path, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	}

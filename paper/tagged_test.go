@@ -94,7 +94,7 @@ func tagged(t *testing.T) (data string) {
 func TestTaggedPictures(t *testing.T) {
 	ctx := context.Background()
 	runner := &Runner{Data: tagged(t), Cache: t.TempDir(), Say: quiet}
-	base, queries, err := runner.open(iaprTC12)
+	base, queries, err := runner.open(t.Context(), iaprTC12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestTagErrors(t *testing.T) {
 	} {
 		runner := &Runner{Data: tagged(t)}
 		write(t, filepath.Join(runner.Data, "iaprtc12"), change)
-		base, _, err := runner.open(iaprTC12)
+		base, _, err := runner.open(t.Context(), iaprTC12)
 		if err == nil {
 			err = readAll(t, base)
 		}
