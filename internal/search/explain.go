@@ -244,10 +244,8 @@ func ColumnName(m *model.Model, column int) string {
 	if name := m.Info.ColumnTitle(column, m.Encoder.Dim()); name != "" {
 		return name
 	}
-	if m.Features != nil && m.Features.Dim() == m.Encoder.Dim() {
-		if name := feature.ColumnName(m.Features, column); name != "" {
-			return name
-		}
+	if gist, ok := m.Features.(*feature.GIST); ok && gist.Dim() == m.Encoder.Dim() && column < gist.Dim() {
+		return gist.ColumnName(column)
 	}
 	if s := pixels(m); s != nil && column < s.Values() {
 		at := pixelOf(*s, column)

@@ -119,11 +119,6 @@ type scratch struct {
 
 // Extract implements feature.Maker.
 func (c *Codebook) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
-	for i, p := range pictures {
-		if err := c.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}); err != nil {
-			return fmt.Errorf("picture %d: %w", i, err)
-		}
-	}
 	c.once.Do(c.prepare)
 	return par.For(ctx, threads, len(pictures), func(i int) {
 		s, _ := c.spare.Get().(*scratch)

@@ -32,7 +32,7 @@ type Maker interface {
 	// Fits returns an error if the maker does not accept pictures of this shape.
 	Fits(s picture.Shape) error
 	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
-	// panics if dst has the wrong size. The error names the first picture that does not fit.
+	// panics if a picture does not fit.
 	Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error
 }
 
@@ -43,9 +43,6 @@ type Extractor interface {
 	tag() byte
 	appendBody(dst []byte) []byte
 }
-
-// MaxDim is the largest length of a vector.
-const MaxDim = 1 << 24
 
 // The first canonical byte of every kind.
 const (
@@ -89,24 +86,6 @@ func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
 
-// checkExtract panics if Extract was called wrongly, and returns an error for the first picture that does not fit.
-func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) error {
-	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
-		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d",
-			dst.Rows, dst.Cols, len(pictures), e.Dim()))
-	}
-	for i, p := range pictures {
-		err := p.Check()
-		if err == nil {
-			err = e.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels})
-		}
-		if err != nil {
-			return fmt.Errorf("picture %d: %w", i, err)
-		}
-	}
-	return nil
-}
-
 // fitsSize returns an error for pictures that do not have the given size.
 func fitsSize(s picture.Shape, width, height int) error {
 	if s.Width != width || s.Height != height {
@@ -148,12 +127,7 @@ func (e *Pixels) Dim() int { return e.Width * e.Height * e.Channels }
 
 // Check implements Extractor.
 func (e *Pixels) Check() error {
-	shape := picture.Shape{Width: e.Width, Height: e.Height, Channels: e.Channels}
-	if shape.Check() != nil {
-		return fmt.Errorf("pictures of %d x %d pixels and %d channels: 1 or 3 channels and up to %d values are allowed",
-			e.Width, e.Height, e.Channels, MaxDim)
-	}
-	return nil
+	return picture.Shape{Width: e.Width, Height: e.Height, Channels: e.Channels}.Check()
 }
 
 // Fits implements Extractor.
@@ -166,9 +140,6 @@ func (e *Pixels) Fits(s picture.Shape) error {
 
 // Extract implements Extractor.
 func (e *Pixels) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
-	if err := checkExtract(e, pictures, dst); err != nil {
-		return err
-	}
 	return par.Blocks(ctx, threads, len(pictures), 64, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := dst.Row(i)

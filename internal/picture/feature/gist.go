@@ -21,10 +21,8 @@
 package feature
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"hashgrove/internal/numeric/portable"
@@ -43,11 +41,11 @@ const (
 	maxGISTBlocks  = 16
 )
 
-// GISTOptions select the variant. The zero value is GIST-320.
+// GISTOptions select the variant.
 type GISTOptions struct {
-	Size         int   // side of the square pictures, even; 32
-	Orientations []int // filters per scale, finest first; 8, 8, 4
-	Blocks       int   // blocks along a side; 4
+	Size         int   // side of the square pictures, even
+	Orientations []int // filters per scale, finest first
+	Blocks       int   // blocks along a side
 }
 
 // GIST is the GIST extractor. It is safe for concurrent use.
@@ -61,11 +59,6 @@ type GIST struct {
 
 // NewGIST returns an extractor with the given options.
 func NewGIST(o GISTOptions) (*GIST, error) {
-	o.Size, o.Blocks = cmp.Or(o.Size, 32), cmp.Or(o.Blocks, 4)
-	if o.Orientations == nil {
-		o.Orientations = []int{8, 8, 4}
-	}
-	o.Orientations = slices.Clone(o.Orientations)
 	e := &GIST{o: o}
 	return e, e.Check()
 }
@@ -122,6 +115,20 @@ func parseGIST(b []byte) (*GIST, error) {
 	return &GIST{o: GISTOptions{n[0], orientations, n[1]}}, err
 }
 
+// ColumnName says what a column of the vectors is about, such as "edges in row 2, column 3 of 4 x 4, scale 1, direction
+// 5 of 8". All counts begin with 1, the finest scale first.
+func (e *GIST) ColumnName(column int) string {
+	side := e.o.Blocks
+	filter, block := column/(side*side), column%(side*side) // blocks are in order of their columns
+	scale := 0
+	for filter >= e.o.Orientations[scale] {
+		filter -= e.o.Orientations[scale]
+		scale++
+	}
+	return fmt.Sprintf("edges in row %d, column %d of %d x %d, scale %d, direction %d of %d",
+		block%side+1, block/side+1, side, side, scale+1, filter+1, e.o.Orientations[scale])
+}
+
 // gistScratch is a worker's scratch memory.
 type gistScratch struct {
 	picture    []vector // size x size
@@ -140,9 +147,6 @@ func (e *GIST) Fits(s picture.Shape) error { return fitsSize(s, e.o.Size, e.o.Si
 
 // Extract implements Extractor.
 func (e *GIST) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
-	if err := checkExtract(e, pictures, dst); err != nil {
-		return err
-	}
 	e.once.Do(func() { e.bank = newGabor(e.o) })
 	return par.Blocks(ctx, threads, len(pictures), lanes, func(_, lo, hi int) {
 		s, _ := e.spare.Get().(*gistScratch)
