@@ -4,8 +4,8 @@
 //	Server.Handler    answers every request, from access checks to the web page (see handler.go)
 //	Server.Serve      does so on a listener until the context ends, then finishes running requests
 //
-// openapi.json describes the API and is served at /openapi.json. The package does not link any training code: packages
-// workshop and worker, which train, register themselves.
+// openapi.json describes the API and is served at /openapi.json. The package does not link any training code: that is
+// for packages workshop and worker.
 package server
 
 import (
@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -55,40 +54,9 @@ type Options struct {
 	// LogAll logs every request, not only changes, errors and slow requests.
 	LogAll bool
 
-	// Try lets visitors upload data, train on them and search them; nil does not. The program imports
-	// hashgrove/server/workshop.
-	Try *TryOptions
-}
-
-// TryOptions say how much a visitor may use.
-type TryOptions struct {
-	MaxBytes int64  // of an upload; 0 means 64 MiB
-	Device   string // that trains, as in hashgrove.Options
-}
-
-// The parts of a service that train are packages of their own, which register themselves.
-var (
-	// mountTry adds the requests of TryOptions to a server that does not answer yet; package workshop sets it.
-	mountTry func(s *Server, o TryOptions) (stop func() error)
-	// servePipe answers frames; package worker sets it.
-	servePipe func(ctx context.Context, in io.Reader, out io.Writer, threads int) error
-)
-
-// RegisterTry is for package workshop.
-func RegisterTry(mount func(s *Server, o TryOptions) (stop func() error)) { mountTry = mount }
-
-// RegisterPipe is for package worker.
-func RegisterPipe(serve func(ctx context.Context, in io.Reader, out io.Writer, threads int) error) {
-	servePipe = serve
-}
-
-// ServePipe answers a program in another language, such as Python, over pipes, until the input ends. docs/python.md
-// describes the frames. The program imports hashgrove/server/worker.
-func ServePipe(ctx context.Context, in io.Reader, out io.Writer, threads int) error {
-	if servePipe == nil {
-		return errors.New("a program that answers frames imports _ \"hashgrove/server/worker\"")
-	}
-	return servePipe(ctx, in, out, threads)
+	// Try adds requests to a server that does not answer yet, such as those of workshop.Options.Mount, which let visitors
+	// upload data, train on them and search them; nil adds none. The server calls stop when it closes.
+	Try func(s *Server) (stop func() error)
 }
 
 // CollectionOptions describe one collection.
@@ -154,10 +122,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		s.handle(at)
 	}
 	if o.Try != nil {
-		if mountTry == nil {
-			return nil, errors.New("a program that trains on uploads imports _ \"hashgrove/server/workshop\"")
-		}
-		s.stopTry = mountTry(s, *o.Try)
+		s.stopTry = o.Try(s)
 	}
 	for _, c := range o.Collections {
 		if err := s.AddCollection(ctx, c); err != nil {

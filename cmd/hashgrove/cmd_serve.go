@@ -22,6 +22,7 @@ import (
 	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/server"
+	"hashgrove/server/workshop"
 )
 
 type serveCommand struct {
@@ -35,7 +36,7 @@ type serveCommand struct {
 	hosts, origins               []string
 	readOnly, noTrain            bool
 	logs, idColumn               string
-	try                          server.TryOptions
+	try                          workshop.Options
 	limits                       server.Limits
 	readToken, writeToken, shown string
 }
@@ -141,7 +142,7 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 	}
 	o.Limits.Upload = c.try.MaxBytes
 	if !c.noTrain && !c.readOnly {
-		o.Try = &c.try
+		o.Try = c.try.Mount
 	}
 	s, err := server.New(ctx, o)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
-	"hashgrove/server"
+	"hashgrove/server/worker"
 )
 
 // worker is hidden: programs start it, as Python's package hashgrove does, and people have the other verbs.
@@ -25,7 +25,7 @@ docs/python.md describes the frames and the requests.`,
 			if in, ok := a.in.(io.Closer); ok {
 				defer context.AfterFunc(ctx, func() { _ = in.Close() })() // ends the wait for the next request
 			}
-			err := server.ServePipe(ctx, a.in, a.raw, a.threads)
+			err := worker.Serve(ctx, a.in, a.raw, a.threads)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)

@@ -40,8 +40,6 @@ const Protocol = 2
 // maxFrame bounds the bytes of a frame.
 const maxFrame = 1 << 40
 
-func init() { server.RegisterPipe(Serve) }
-
 // Serve answers the requests of in on out until in ends. It then gives up what is still under way and returns. Requests
 // that do not say how many threads to use have the given number, 0 for all cores.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error {

@@ -46,22 +46,22 @@ func repack(ctx context.Context, r io.ReaderAt, size int64, to string, o Options
 		case !f.Mode().IsRegular() || !gallery.Promises(name):
 			continue
 		case !fs.ValidPath(name):
-			return 0, 0, bad("the zip names the file %q outside of it: pack the folder again", printable(name))
+			return 0, 0, bad("the zip names the file %.100q outside of it: pack the folder again", name)
 		case isHidden(name):
 			continue
 		case path.Dir(name) == ".":
-			return 0, 0, bad("the picture %q lies in no folder: put every picture into the folder of its class", printable(name))
+			return 0, 0, bad("the picture %.100q lies in no folder: put every picture into the folder of its class", name)
 		case pictures == o.MaxPictures:
 			return 0, 0, bad("the zip holds more than %d pictures: take a part of them", o.MaxPictures)
 		case f.UncompressedSize64 > uint64(min(largestPicture, left)):
-			return 0, 0, bad("the zip holds too much: a picture may have %s, and all of them %s",
-				sizeText(largestPicture), sizeText(o.MaxUnpacked))
+			return 0, 0, bad("the zip holds too much: a picture may have %d MiB, and all of them %d MiB",
+				largestPicture>>20, o.MaxUnpacked>>20)
 		case f.UncompressedSize64 > 1<<20 && f.UncompressedSize64/largestRatio > f.CompressedSize64:
-			return 0, 0, bad("%q claims to unpack to more than %d times its size: it is no picture",
-				printable(name), largestRatio)
+			return 0, 0, bad("%.100q claims to unpack to more than %d times its size: it is no picture",
+				name, largestRatio)
 		}
 		if err := copyEntry(out, f, name); err != nil {
-			return 0, 0, bad("%q cannot be unpacked (%v): pack the pictures again, without a password", printable(name), err)
+			return 0, 0, bad("%.100q cannot be unpacked (%v): pack the pictures again, without a password", name, err)
 		}
 		left -= int64(f.UncompressedSize64)
 		classes[path.Dir(name)] = true

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/message"
 )
 
 // Limits on the data of an upload.
@@ -20,6 +22,40 @@ const (
 	sampleColumns = 12      // columns of a sample that fit on a page
 	longestLine   = 1 << 20 // bytes of a line of a table: ten times what thousands of columns take
 )
+
+// inspect recognises the file of an upload and looks at what is in it.
+func (w *Workshop) inspect(ctx context.Context, j *job) (err error) {
+	upload := j.data()
+	format, packed, err := dataset.FormatOf(upload)
+	switch {
+	case err != nil && !message.Is(err, "unrecognised-format"):
+		return j.bad(err)
+	case format == "npz": // or any other zip
+		j.Format = formatPictures
+		return w.inspectPictures(ctx, j, upload)
+	case packed:
+		return bad("%s is compressed: decompress it first, or pack pictures as zip", j.Name)
+	}
+	switch j.Format = format; format {
+	case formatNpy:
+		j.LabelsNeeded = true
+	case "csv", "tsv", "jsonl":
+		if err := inspectTable(ctx, j); err != nil {
+			return err
+		}
+	default:
+		return bad("%s cannot be tried: give CSV, TSV, JSON lines, npy, or a zip of pictures with a folder for each class",
+			j.Name)
+	}
+	set, err := dataset.Open(j.spec(format != formatNpy))
+	if err != nil {
+		return j.bad(err)
+	}
+	if format == formatNpy {
+		j.Rows, j.Dims = set.Rows(), set.Dim()
+	}
+	return checkSize(j.Rows, set.Dim())
+}
 
 // inspectPictures copies the pictures of a zip and counts its classes.
 func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) error {
@@ -41,17 +77,7 @@ func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) e
 	if j.Classes < 2 {
 		return bad("all are of one class: at least two are needed, because codes are learned from what tells classes apart")
 	}
-	return os.Remove(upload) // no longer needed
-}
-
-// inspectNpy looks at the shape of an npy file.
-func inspectNpy(j *job) error {
-	set, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy})
-	if err != nil {
-		return j.bad(err)
-	}
-	j.Rows, j.Dims, j.LabelsNeeded = set.Rows(), set.Dim(), true
-	return checkSize(set.Rows(), set.Dim())
+	return os.Remove(upload) // which is no longer needed
 }
 
 // inspectTable examines the columns of a table and suggests one for the labels.
@@ -74,11 +100,7 @@ func inspectTable(ctx context.Context, j *job) error {
 	for _, row := range s.Sample {
 		j.Sample = append(j.Sample, row[:min(len(row), sampleColumns)])
 	}
-	set, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: j.Format, Label: j.Label, SkipBad: true})
-	if err != nil {
-		return j.bad(err)
-	}
-	return checkSize(s.Rows, set.Dim())
+	return nil
 }
 
 // checkLines rejects a text with a line that would take too much memory to split.
@@ -94,7 +116,7 @@ func checkLines(name string) error {
 		continue
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return bad("a line has more than %s: is this a table with a row on each line?", sizeText(longestLine))
+		return bad("a line has more than %d MiB: is this a table with a row on each line?", longestLine>>20)
 	}
 	return lines.Err()
 }
@@ -110,15 +132,14 @@ func suggestLabel(s *dataset.Survey) (label string) {
 	fits := func(c dataset.SurveyColumn) bool {
 		return c.Kind != "list" && c.Distinct >= 2 && 2*c.Distinct <= s.Rows && !strings.EqualFold(c.Name, "id")
 	}
-	for _, usual := range usualLabels {
-		for _, c := range s.Columns {
-			if strings.EqualFold(c.Name, usual) && fits(c) {
-				return c.Name
-			}
-		}
-	}
+	best := len(usualLabels)
 	for _, c := range s.Columns {
-		if c.Kind == "text" && fits(c) {
+		usual := slices.Index(usualLabels, strings.ToLower(c.Name))
+		switch {
+		case !fits(c):
+		case usual >= 0 && usual < best:
+			label, best = c.Name, usual
+		case c.Kind == "text" && best == len(usualLabels):
 			label = c.Name
 		}
 	}

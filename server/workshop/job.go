@@ -4,7 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"hashgrove/internal/dataset"
 )
 
 // The states of a job.
@@ -58,11 +61,11 @@ type job struct {
 	Job
 	dir string // of everything about it
 
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when the training has ended
+	cancel context.CancelFunc // of the training, while there is one
+	ended  chan struct{}      // closed when the training has ended
 }
 
-// data returns the file or folder of the vectors or pictures.
+// data returns the file of the vectors or pictures.
 func (j *job) data() string {
 	if j.Format == formatPictures {
 		return filepath.Join(j.dir, "pictures.tar")
@@ -77,15 +80,27 @@ func (j *job) data() string {
 func (j *job) labelsFile() string { return filepath.Join(j.dir, "labels.txt") }
 func (j *job) indexFile() string  { return filepath.Join(j.dir, "index.hgi") }
 
+// spec says how to read the data, with or without what cannot be read.
+func (j *job) spec(skipBad bool) dataset.Spec {
+	s := dataset.Spec{Paths: []string{j.data()}, Label: j.Label, SkipBad: skipBad}
+	if j.Format != formatPictures {
+		s.Format = j.Format
+	}
+	if j.Format == formatNpy && !j.LabelsNeeded {
+		s.LabelsFile = []string{j.labelsFile()}
+	}
+	return s
+}
+
+// isScalar reports whether there is such a column, and whether it can be a class or an attribute.
+func (j *job) isScalar(name string) bool {
+	return slices.ContainsFunc(j.Columns, func(c Column) bool { return c.Name == name && c.Kind != "list" })
+}
+
 // say turns an error into a message for the user, who knows the name of the file but no paths.
 func (j *job) say(err error) string {
-	text := err.Error()
-	for _, r := range [][2]string{
-		{j.labelsFile(), "the labels"}, {j.data() + string(os.PathSeparator), ""}, {j.data(), j.Name}, {j.dir, "the upload"},
-	} {
-		text = strings.ReplaceAll(text, r[0], r[1])
-	}
-	return text
+	return strings.NewReplacer(j.labelsFile(), "the labels", j.data()+string(os.PathSeparator), "", j.data(), j.Name,
+		j.dir, "the upload").Replace(err.Error())
 }
 
 // bad returns an error for data that cannot be used.

@@ -52,7 +52,7 @@ func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, 
 		return nil, bad("%s has no column %.40q with classes: choose the column that holds the class of each row, if it has "+
 			"columns", j.Name, q.Label)
 	case j.cancel != nil:
-		return nil, busy("%s is in training: wait until it is done, or cancel it", j.Name)
+		return nil, inTraining(j)
 	case w.work.Err() != nil:
 		return nil, server.Problem(http.StatusServiceUnavailable, "the service is stopping")
 	case w.job != j:
@@ -98,20 +98,16 @@ func (w *Workshop) learn(ctx context.Context, j *job) (c server.CollectionOption
 	if err := errors.Join(w.detach(j), os.RemoveAll(j.indexFile())); err != nil {
 		return c, "", err
 	}
-	files, columns := hashgrove.Files{Paths: []string{j.data()}, SkipBad: true}, hashgrove.Columns{}
 	o := hashgrove.Options{
 		Bits: j.Bits, DetailBits: method.UsualDetail, Effort: fasthash.Quick,
-		Threads: w.options.Threads, Device: w.options.Device, Progress: func(p hashgrove.Progress) { w.report(j, p) },
+		Threads: w.server.Threads(), Device: w.options.Device, Progress: func(p hashgrove.Progress) { w.report(j, p) },
 	}
-	switch j.Format {
-	case formatPictures:
+	if j.Format == formatPictures {
 		o.Pictures.Features = features
-	case formatNpy:
-		files.Format, files.Labels = j.Format, []string{j.labelsFile()}
-	default:
-		files.Format, columns.Label = j.Format, j.Label
 	}
-	data, err := hashgrove.OpenFiles(files, columns)
+	from := j.spec(true)
+	files := hashgrove.Files{Paths: from.Paths, Format: from.Format, Labels: from.LabelsFile, SkipBad: from.SkipBad}
+	data, err := hashgrove.OpenFiles(files, hashgrove.Columns{Label: j.Label})
 	if err != nil {
 		return c, "", err
 	}
@@ -119,7 +115,6 @@ func (w *Workshop) learn(ctx context.Context, j *job) (c server.CollectionOption
 	if err != nil {
 		return c, "", err
 	}
-	w.report(j, hashgrove.Progress{Bit: j.Bits, Bits: j.Bits})
 	return w.index(ctx, j, inside.Model(m.Model))
 }
 
@@ -140,17 +135,13 @@ func (w *Workshop) report(j *job, p hashgrove.Progress) {
 func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c server.CollectionOptions, remark string,
 	err error) {
 	c = server.CollectionOptions{Name: "try-" + j.ID, Path: j.indexFile(), Vectors: j.data()}
-	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: true}
-	if j.Format == formatNpy {
-		spec.Format, spec.LabelsFile = j.Format, []string{j.labelsFile()}
-	} else if j.Format != formatPictures {
-		spec.Format, spec.Label = j.Format, j.Label
-	}
+	spec := j.spec(true)
+	spec.Threads = w.server.Threads()
 	set, err := dataset.Open(spec)
 	if err != nil {
 		return c, "", err
 	}
-	src, err := m.Source(set, w.options.Threads)
+	src, err := m.Source(set, spec.Threads)
 	if err != nil {
 		return c, "", err
 	}
@@ -160,7 +151,7 @@ func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c server.
 			return c, "", err
 		}
 	}
-	b, err := in.Read(ctx, j.Rows, w.options.Threads, func(int) {})
+	b, err := in.Read(ctx, j.Rows, spec.Threads, func(int) {})
 	if err != nil {
 		return c, "", err
 	}
@@ -200,8 +191,4 @@ func (j *job) attributes(taken dataset.Columns) []string {
 		}
 	}
 	return list
-}
-
-func (j *job) isScalar(name string) bool {
-	return slices.ContainsFunc(j.Columns, func(c Column) bool { return c.Name == name && c.Kind != "list" })
 }

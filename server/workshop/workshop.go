@@ -26,8 +26,7 @@ import (
 
 // Options say how much a workshop may use. Zero means the default.
 type Options struct {
-	Threads int    // of a training; 0 means all cores
-	Device  string // of a training, as in hashgrove.Options
+	Device string // of a training, as in hashgrove.Options
 
 	MaxBytes    int64         // of an upload; 64 MiB
 	MaxPictures int           // in a zip; 5,000
@@ -49,29 +48,27 @@ type Workshop struct {
 	server  *server.Server // of the collections
 	dir     string         // of uploads and indexes, a temporary one
 	dirErr  error          // why there is none
-	upload  chan struct{}  // held by the upload that runs
+	upload  sync.Mutex     // held by the upload that runs
+	last    int            // number of the last job
 	work    context.Context
 	stop    context.CancelFunc
 
-	mu   sync.Mutex
-	last int  // number of the last job
-	job  *job // the newest upload, or nil
+	mu  sync.Mutex
+	job *job // the newest upload, or nil
 }
 
-func init() {
-	server.RegisterTry(func(s *server.Server, o server.TryOptions) (stop func() error) {
-		return New(s, Options{MaxBytes: o.MaxBytes, Threads: s.Threads(), Device: o.Device}).Close
-	})
-}
+// Mount adds a workshop to a server, as server.Options.Try.
+func (o Options) Mount(s *server.Server) (stop func() error) { return New(s, o).Close }
 
 // New adds a workshop to a server that does not answer yet. If there is no folder for uploads, they report it.
 func New(s *server.Server, o Options) *Workshop {
-	w := &Workshop{options: o.withDefaults(), server: s, upload: make(chan struct{}, 1)}
+	w := &Workshop{options: o.withDefaults(), server: s}
 	w.work, w.stop = context.WithCancel(context.Background())
 	w.dir, w.dirErr = os.MkdirTemp("", "hashgrove-try-")
 	s.MountTry(
 		server.Route{Pattern: "POST /v1/try", Parameters: "name", Body: true, Answer: w.receive},
-		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.withJob(w.show)},
+		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.withJob(
+			func(_ http.ResponseWriter, _ *http.Request, j *job) (any, error) { return w.viewOf(j), nil })},
 		server.Route{Pattern: "DELETE /v1/try/{job}", Answer: w.withJob(w.remove)},
 		server.Route{Pattern: "POST /v1/try/{job}/labels", Body: true, Answer: w.withJob(w.receiveLabels)},
 		server.Route{Pattern: "POST /v1/try/{job}/train", Body: true, Answer: w.withJob(w.train)},
@@ -96,10 +93,6 @@ func (w *Workshop) withJob(
 	}
 }
 
-func (w *Workshop) show(_ http.ResponseWriter, _ *http.Request, j *job) (any, error) {
-	return w.viewOf(j), nil
-}
-
 func (w *Workshop) viewOf(j *job) Job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +102,7 @@ func (w *Workshop) viewOf(j *job) Job {
 // cancel ends the training of a job and waits until it has.
 func (w *Workshop) cancel(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	if !w.end(r.Context(), j) {
-		return nil, conflict("%s is not in training", j.Name)
+		return nil, server.Problem(http.StatusConflict, "%s is not in training", j.Name)
 	}
 	return w.viewOf(j), r.Context().Err()
 }
@@ -138,6 +131,16 @@ func (w *Workshop) remove(_ http.ResponseWriter, r *http.Request, j *job) (any, 
 	return last, w.replace(nil)
 }
 
+// inTraining is the error for what has to wait for a training.
+func inTraining(j *job) error {
+	return server.Problem(http.StatusTooManyRequests, "%s is in training: wait until it is done, or cancel it", j.Name)
+}
+
+// bad returns an error for unusable data or an invalid request.
+func bad(format string, args ...any) error {
+	return server.Problem(http.StatusBadRequest, format, args...)
+}
+
 // replace puts a job into the place of the last one, which must not be in training, and removes that one's collection
 // and files.
 func (w *Workshop) replace(next *job) error {
@@ -145,7 +148,7 @@ func (w *Workshop) replace(next *job) error {
 	old := w.job
 	if old != nil && old.cancel != nil {
 		w.mu.Unlock()
-		return busy("%s is in training: wait until it is done, or cancel it", old.Name)
+		return inTraining(old)
 	}
 	w.job = next
 	w.mu.Unlock()
@@ -170,8 +173,8 @@ func (w *Workshop) detach(j *job) error {
 // Close cancels any training, waits for it, and removes the upload and its collection.
 func (w *Workshop) Close() (err error) {
 	w.stop()
-	w.upload <- struct{}{} // the last one
-	defer func() { <-w.upload }()
+	w.upload.Lock() // after the last one
+	defer w.upload.Unlock()
 	w.mu.Lock()
 	j := w.job
 	w.mu.Unlock()
