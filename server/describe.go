@@ -159,13 +159,6 @@ func (s *Server) describeModel(a *answer, r *http.Request, c *collection) (any, 
 	return about, nil
 }
 
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 const (
 	histogramParts = 20
 	mostValues     = 1000

@@ -1,20 +1,16 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"hashgrove/internal/index"
-	"hashgrove/internal/store"
 )
 
 // Metrics in the Prometheus text format. They are few: VictoriaMetrics/metrics would add 100 kB and three modules
@@ -27,34 +23,16 @@ var latencies = [...]float64{
 
 // histogram counts durations.
 type histogram struct {
-	counts  [len(latencies) + 1]atomic.Uint64
-	seconds atomic.Uint64 // bits of a float64
+	counts  [len(latencies) + 1]int
+	seconds float64
+	items   int // that were written
 }
 
-func (h *histogram) add(d time.Duration) {
+func (h *histogram) add(d time.Duration, items int) {
 	at, _ := slices.BinarySearch(latencies[:], d.Seconds())
-	h.counts[at].Add(1)
-	for {
-		old := h.seconds.Load()
-		if h.seconds.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+d.Seconds())) {
-			return
-		}
-	}
-}
-
-// write writes the histogram under a name with the given labels.
-func (h *histogram) write(b *strings.Builder, name, labels string) {
-	total := uint64(0)
-	for i := range h.counts {
-		total += h.counts[i].Load()
-		bound := "+Inf"
-		if i < len(latencies) {
-			bound = strconv.FormatFloat(latencies[i], 'g', -1, 64)
-		}
-		fmt.Fprintf(b, "%s_bucket{%sle=%q} %d\n", name, labels+",", bound, total)
-	}
-	fmt.Fprintf(b, "%s_sum{%s} %g\n", name, labels, math.Float64frombits(h.seconds.Load()))
-	fmt.Fprintf(b, "%s_count{%s} %d\n", name, labels, total)
+	h.counts[at]++
+	h.seconds += d.Seconds()
+	h.items += items
 }
 
 // answered is the key of the request counter: a route and a status.
@@ -66,45 +44,34 @@ type answered struct {
 type metrics struct {
 	running atomic.Int64
 
-	mu       sync.RWMutex
-	requests map[answered]*atomic.Uint64
+	mu       sync.Mutex
+	requests map[answered]int
 	times    map[string]*histogram // by route
 	writes   map[string]*histogram // by collection, until the items are on disk
-	items    map[string]*atomic.Uint64
 }
 
 func newMetrics() *metrics {
-	return &metrics{
-		requests: map[answered]*atomic.Uint64{}, times: map[string]*histogram{}, writes: map[string]*histogram{},
-		items: map[string]*atomic.Uint64{},
-	}
-}
-
-// entry returns the value for a key, creating it if needed.
-func entry[K comparable, V any](mu *sync.RWMutex, m map[K]*V, key K) *V {
-	mu.RLock()
-	v := m[key]
-	mu.RUnlock()
-	if v != nil {
-		return v
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if m[key] == nil {
-		m[key] = new(V)
-	}
-	return m[key]
+	return &metrics{requests: map[answered]int{}, times: map[string]*histogram{}, writes: map[string]*histogram{}}
 }
 
 func (m *metrics) request(route string, status int, took time.Duration) {
-	entry(&m.mu, m.requests, answered{route, status}).Add(1)
-	entry(&m.mu, m.times, route).add(took)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests[answered{route, status}]++
+	if m.times[route] == nil {
+		m.times[route] = new(histogram)
+	}
+	m.times[route].add(took, 0)
 }
 
 // written records a write of items.
 func (m *metrics) written(collection string, items int, took time.Duration) {
-	entry(&m.mu, m.writes, collection).add(took)
-	entry(&m.mu, m.items, collection).Add(uint64(items))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.writes[collection] == nil {
+		m.writes[collection] = new(histogram)
+	}
+	m.writes[collection].add(took, items)
 }
 
 // forget drops the figures of a collection, so that those created and dropped do not add up.
@@ -112,89 +79,92 @@ func (m *metrics) forget(collection string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.writes, collection)
-	delete(m.items, collection)
+}
+
+// page is a page of metrics in the making.
+type page struct{ strings.Builder }
+
+// head writes the HELP and TYPE lines of a metric.
+func (p *page) head(name, kind, help string) {
+	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
+// histograms writes histograms by the value of a label.
+func (p *page) histograms(name, help, label string, all map[string]*histogram) {
+	p.head(name, "histogram", help)
+	for _, value := range slices.Sorted(maps.Keys(all)) {
+		h, total := all[value], 0
+		for i, n := range h.counts {
+			total += n
+			bound := "+Inf"
+			if i < len(latencies) {
+				bound = fmt.Sprint(latencies[i])
+			}
+			fmt.Fprintf(p, "%s_bucket{%s=%q,le=%q} %d\n", name, label, value, bound, total)
+		}
+		fmt.Fprintf(p, "%s_sum{%s=%q} %g\n%s_count{%s=%q} %d\n", name, label, value, h.seconds, name, label, value, total)
+	}
 }
 
 // writeMetrics sends all metrics.
 func (s *Server) writeMetrics(a *answer, _ *http.Request) (any, error) {
-	var b strings.Builder
-	s.metrics.write(&b)
-	gauges := []struct {
-		name, kind, help string
-		value            func(x *index.Snapshot, i store.Info) float64
-	}{
-		{"hashgrove_items", "gauge", "Items of a collection.",
-			func(x *index.Snapshot, _ store.Info) float64 { return float64(x.Len()) }},
-		{"hashgrove_codes", "gauge", "Distinct codes in a collection.",
-			func(x *index.Snapshot, _ store.Info) float64 { return float64(x.Codes()) }},
-		{"hashgrove_index_bytes", "gauge", "Memory used by a collection's index.",
-			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.Memory.Total()) }},
-		{"hashgrove_file_bytes", "gauge", "Size of a collection's file.",
-			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.FileBytes) }},
-		{"hashgrove_syncs_total", "counter", "Transactions since a collection was opened.",
-			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.Syncs) }},
-		{"hashgrove_sync_seconds_total", "counter", "Time spent syncing transactions to disk.",
-			func(_ *index.Snapshot, i store.Info) float64 { return i.SyncTime.Seconds() }},
-		{"hashgrove_healthy", "gauge", "1 unless a collection can no longer be written.",
-			func(_ *index.Snapshot, i store.Info) float64 { return float64(number(i.Degraded == "")) }},
-	}
-	for _, g := range gauges {
-		writeHead(&b, g.name, g.kind, g.help)
-		for _, c := range s.all() {
-			o := c.open()
-			fmt.Fprintf(&b, "%s{collection=%q} %g\n", g.name, c.name, g.value(o.snapshot(), o.store.Info()))
+	var p page
+	s.metrics.write(&p)
+	list := s.all()
+	of := func(name, kind, help string, value func(o *opened) any) {
+		p.head(name, kind, help)
+		for _, c := range list {
+			fmt.Fprintf(&p, "%s{collection=%q} %v\n", name, c.name, value(c.open()))
 		}
 	}
+	of("hashgrove_items", "gauge", "Items of a collection.", func(o *opened) any { return o.snapshot().Len() })
+	of("hashgrove_codes", "gauge", "Distinct codes in a collection.", func(o *opened) any { return o.snapshot().Codes() })
+	of("hashgrove_index_bytes", "gauge", "Memory used by a collection's index.",
+		func(o *opened) any { return o.store.Info().Memory.Total() })
+	of("hashgrove_file_bytes", "gauge", "Size of a collection's file.",
+		func(o *opened) any { return o.store.Info().FileBytes })
+	of("hashgrove_syncs_total", "counter", "Transactions since a collection was opened.",
+		func(o *opened) any { return o.store.Info().Syncs })
+	of("hashgrove_sync_seconds_total", "counter", "Time spent syncing transactions to disk.",
+		func(o *opened) any { return o.store.Info().SyncTime.Seconds() })
+	of("hashgrove_healthy", "gauge", "1 unless a collection can no longer be written.", func(o *opened) any {
+		if o.store.Info().Degraded != "" {
+			return 0
+		}
+		return 1
+	})
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	for _, g := range []struct {
-		name, help string
-		value      float64
-	}{
-		{"hashgrove_searches_running", "Searches running.", float64(len(s.gate.slots))},
-		{"hashgrove_searches_waiting", "Searches waiting for a slot.", float64(len(s.gate.waiting))},
-		{"hashgrove_requests_running", "Requests being answered.", float64(s.metrics.running.Load())},
-		{"hashgrove_uptime_seconds", "Time since the start.", time.Since(s.began).Seconds()},
-		{"go_goroutines", "Goroutines.", float64(runtime.NumGoroutine())},
-		{"go_memstats_heap_inuse_bytes", "Heap in use.", float64(memory.HeapInuse)},
-		{"go_memstats_sys_bytes", "Memory from the system.", float64(memory.Sys)},
-	} {
-		writeHead(&b, g.name, "gauge", g.help)
-		fmt.Fprintf(&b, "%s %g\n", g.name, g.value)
+	gauge := func(name, help string, value any) {
+		p.head(name, "gauge", help)
+		fmt.Fprintf(&p, "%s %v\n", name, value)
 	}
-	a.body(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
+	gauge("hashgrove_searches_running", "Searches running.", len(s.gate.slots))
+	gauge("hashgrove_searches_waiting", "Searches waiting for a slot.", len(s.gate.waiting))
+	gauge("hashgrove_requests_running", "Requests being answered.", s.metrics.running.Load())
+	gauge("hashgrove_uptime_seconds", "Time since the start.", time.Since(s.began).Seconds())
+	gauge("go_goroutines", "Goroutines.", runtime.NumGoroutine())
+	gauge("go_memstats_heap_inuse_bytes", "Heap in use.", memory.HeapInuse)
+	gauge("go_memstats_sys_bytes", "Memory from the system.", memory.Sys)
+	a.body(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", []byte(p.String()))
 	return nil, nil
 }
 
-// writeHead writes the HELP and TYPE lines of a metric.
-func writeHead(b *strings.Builder, name, kind, help string) {
-	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-}
-
 // write writes the counters.
-func (m *metrics) write(b *strings.Builder) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	writeHead(b, "hashgrove_requests_total", "counter", "Requests by route and status.")
+func (m *metrics) write(p *page) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p.head("hashgrove_requests_total", "counter", "Requests by route and status.")
 	keys := slices.SortedFunc(maps.Keys(m.requests), func(x, y answered) int {
-		if x.route != y.route {
-			return strings.Compare(x.route, y.route)
-		}
-		return x.status - y.status
+		return cmp.Or(cmp.Compare(x.route, y.route), cmp.Compare(x.status, y.status))
 	})
 	for _, k := range keys {
-		fmt.Fprintf(b, "hashgrove_requests_total{route=%q,status=\"%d\"} %d\n", k.route, k.status, m.requests[k].Load())
+		fmt.Fprintf(p, "hashgrove_requests_total{route=%q,status=\"%d\"} %d\n", k.route, k.status, m.requests[k])
 	}
-	writeHead(b, "hashgrove_request_seconds", "histogram", "Time to answer, by route.")
-	for _, route := range slices.Sorted(maps.Keys(m.times)) {
-		m.times[route].write(b, "hashgrove_request_seconds", fmt.Sprintf("route=%q", route))
-	}
-	writeHead(b, "hashgrove_write_seconds", "histogram", "Time until a write is on disk.")
+	p.histograms("hashgrove_request_seconds", "Time to answer, by route.", "route", m.times)
+	p.histograms("hashgrove_write_seconds", "Time until a write is on disk.", "collection", m.writes)
+	p.head("hashgrove_written_items_total", "counter", "Items written or deleted.")
 	for _, name := range slices.Sorted(maps.Keys(m.writes)) {
-		m.writes[name].write(b, "hashgrove_write_seconds", fmt.Sprintf("collection=%q", name))
-	}
-	writeHead(b, "hashgrove_written_items_total", "counter", "Items written or deleted.")
-	for _, name := range slices.Sorted(maps.Keys(m.items)) {
-		fmt.Fprintf(b, "hashgrove_written_items_total{collection=%q} %d\n", name, m.items[name].Load())
+		fmt.Fprintf(p, "hashgrove_written_items_total{collection=%q} %d\n", name, m.writes[name].items)
 	}
 }
