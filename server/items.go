@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,29 +114,17 @@ func containing(ctx context.Context, x *index.Snapshot, list []index.Hit, text s
 	return kept, nil
 }
 
-// newItem is an item to write.
-type newItem struct {
-	ID         *index.ID              `json:"id,omitempty"`
-	Vector     []float32              `json:"vector,omitempty"`
-	Code       *string                `json:"code,omitempty"`
-	CodeBase64 []byte                 `json:"code_base64,omitempty"`
-	Picture    []byte                 `json:"picture,omitempty"`
-	Label      string                 `json:"label,omitempty"`
-	Tags       []string               `json:"tags,omitempty"`
-	Attributes map[string]index.Value `json:"attributes,omitempty"`
-}
-
 // itemsRequest holds items one by one or by column.
 type itemsRequest struct {
-	Items []newItem `json:"items,omitempty"`
+	Items []api.NewItem `json:"items,omitempty"`
 
-	IDs           []index.ID               `json:"ids,omitempty"`
-	Vectors       [][]float32              `json:"vectors,omitempty"`
-	VectorsBase64 *string                  `json:"vectors_base64,omitempty"`
-	Codes         []string                 `json:"codes,omitempty"`
-	Labels        []string                 `json:"labels,omitempty"`
-	Tags          [][]string               `json:"tags,omitempty"`
-	Attributes    []map[string]index.Value `json:"attributes,omitempty"`
+	IDs           []api.ID         `json:"ids,omitempty"`
+	Vectors       [][]float32      `json:"vectors,omitempty"`
+	VectorsBase64 []byte           `json:"vectors_base64,omitempty"`
+	Codes         []string         `json:"codes,omitempty"`
+	Labels        []string         `json:"labels,omitempty"`
+	Tags          [][]string       `json:"tags,omitempty"`
+	Attributes    []map[string]any `json:"attributes,omitempty"`
 
 	Mode string `json:"mode,omitempty"` // upsert or add
 }
@@ -154,15 +141,14 @@ func (s *Server) putItem(a *answer, r *http.Request, c *collection) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	var it newItem
+	it := api.NewItem{ID: api.ID(id.String())}
 	if err := s.readJSON(a, r, c, &it); err != nil {
 		return nil, err
 	}
-	if it.ID != nil && *it.ID != id {
+	if string(it.ID) != id.String() {
 		return nil, bad("the URL has the id %.80q but the body %.80q", id, it.ID)
 	}
-	it.ID = &id
-	return s.put(r, c, &itemsRequest{Items: []newItem{it}})
+	return s.put(r, c, &itemsRequest{Items: []api.NewItem{it}})
 }
 
 // putItems writes all items of the request or none.
@@ -206,9 +192,6 @@ func (s *Server) writeItems(
 
 // batch encodes the items of a request. It also returns their vectors: nil for items that come with a code.
 func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batch, [][]float32, error) {
-	bits := o.snapshot().Bits()
-	b := index.NewBatch(bits)
-	b.Fingerprint = o.fingerprint()
 	if rows, ok := givenVectors(r.Context()); ok && q.Vectors == nil && q.VectorsBase64 == nil {
 		q.Vectors = rows
 	}
@@ -216,43 +199,45 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 	if err != nil {
 		return nil, nil, err
 	}
-	x, rows := vectors.Matrix{}, make([][]float32, len(list))
-	codes := make([][]uint64, len(list))
-	for i := range list {
-		vector, err := s.itemVector(o, &list[i])
+	bits := o.snapshot().Bits()
+	b, codes := index.NewBatch(bits), hamming.NewCodes(len(list), bits)
+	b.Fingerprint = o.fingerprint()
+	x, rows, encoded := vectors.Matrix{}, make([][]float32, len(list)), []int(nil)
+	for i, it := range list {
+		rows[i], err = s.itemVector(o, &it)
+		switch {
+		case err != nil:
+		case rows[i] == nil:
+			err = search.SetCode(codes, i, it.Code, it.PackedCode)
+		case x.Rows > 0 && len(rows[i]) != x.Cols:
+			err = bad("a vector of %d values, but earlier ones have %d", len(rows[i]), x.Cols)
+		default:
+			x.Rows, x.Cols, x.Data = x.Rows+1, len(rows[i]), append(x.Data, rows[i]...)
+			encoded = append(encoded, i)
+		}
 		if err != nil {
 			return nil, nil, inItem(i, err)
 		}
-		if vector == nil {
-			one := hamming.NewCodes(1, bits)
-			if err := search.SetCode(one, 0, list[i].code(), list[i].CodeBase64); err != nil {
-				return nil, nil, inItem(i, err)
-			}
-			codes[i] = one.Data
-			continue
-		}
-		if x.Rows > 0 && len(vector) != x.Cols {
-			return nil, nil, inItem(i, bad("a vector of %d values, but earlier ones have %d", len(vector), x.Cols))
-		}
-		x.Cols, x.Data = len(vector), append(x.Data, vector...)
-		x.Rows++
-		rows[i] = vector
 	}
 	if x.Rows > 0 {
 		made, err := o.model.Encode(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 		if err != nil {
 			return nil, nil, bad("%v", err)
 		}
-		next := 0
-		for i := range rows {
-			if rows[i] != nil {
-				codes[i] = made.Row(next)
-				next++
-			}
+		for n, i := range encoded {
+			copy(codes.Row(i), made.Row(n))
 		}
 	}
 	for i, it := range list {
-		b.Append(index.Item{ID: *it.ID, Code: codes[i], Label: it.Label, Tags: it.Tags, Attributes: it.Attributes})
+		id, err := index.ParseID(string(it.ID))
+		if err != nil {
+			return nil, nil, inItem(i, err)
+		}
+		values, err := search.Values(it.Attributes)
+		if err != nil {
+			return nil, nil, inItem(i, err)
+		}
+		b.Append(index.Item{ID: id, Code: codes.Row(i), Label: it.Label, Tags: it.Tags, Attributes: values})
 	}
 	if err := b.Check(bits); err != nil {
 		return nil, nil, bad("%v", err)
@@ -266,32 +251,16 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 // inItem adds the number of the item to an error.
 func inItem(i int, err error) error { return bad("item %d: %v", i, err) }
 
-// packedRows decodes n vectors from base64.
-func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
-	if o.model == nil {
-		return vectors.Matrix{}, search.ErrNoModel
-	}
-	packed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return vectors.Matrix{}, bad("vectors_base64: %v", err)
-	}
-	x, err := floatRows(packed, o.model.Encoder.Dim())
-	if err == nil && x.Rows != n {
-		err = bad("vectors_base64: %d vectors for %d ids", x.Rows, n)
-	}
-	return x, err
-}
-
 // itemVector returns an item's vector, or nil if it comes with a code.
-func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
+func (s *Server) itemVector(o *opened, it *api.NewItem) ([]float32, error) {
 	given := 0
-	for _, is := range []bool{it.Vector != nil, it.Code != nil, it.CodeBase64 != nil, it.Picture != nil} {
+	for _, is := range []bool{it.Vector != nil, it.Code != "", it.PackedCode != nil, it.Picture != nil} {
 		if is {
 			given++
 		}
 	}
 	switch {
-	case it.ID == nil:
+	case it.ID == "":
 		return nil, bad("no id")
 	case given != 1:
 		return nil, bad("an item needs exactly one of vector, code, code_base64 and picture, but has %d of them", given)
@@ -303,89 +272,78 @@ func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	return it.Vector, nil
 }
 
-// code returns the code in hexadecimal digits, or nothing.
-func (it *newItem) code() string {
-	if it.Code == nil {
-		return ""
-	}
-	return *it.Code
-}
-
 // list returns the items of a request in row form. A request has either items or columns, and columns have exactly one
 // kind of vectors or codes: a key without effect would be an item that is not as it was sent.
-func (s *Server) list(q *itemsRequest, o *opened) ([]newItem, error) {
-	if q.Items != nil {
-		for _, c := range q.columns(0) {
-			if c.given {
-				return nil, bad("%s beside items: give items one by one, or ids and columns, not both", c.name)
-			}
-		}
-		return q.Items, s.checkBatch(len(q.Items))
+func (s *Server) list(q *itemsRequest, o *opened) ([]api.NewItem, error) {
+	n := max(len(q.Items), len(q.IDs))
+	switch {
+	case n == 0:
+		return nil, bad("give items to write: items, or ids and columns")
+	case n > s.limits.Batch:
+		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
+			n, s.limits.Batch)
 	}
-	n := len(q.IDs)
-	if err := s.checkBatch(n); err != nil {
-		return nil, err
-	}
-	list, sources := make([]newItem, n), []string(nil)
-	for _, c := range q.columns(n) {
-		if c.given && c.entries != n {
+	var sources []string
+	for _, c := range []struct {
+		name     string
+		given    bool
+		entries  int
+		isSource bool // of the codes
+	}{
+		{"ids", q.IDs != nil, len(q.IDs), false}, {"vectors", q.Vectors != nil, len(q.Vectors), true},
+		{"vectors_base64", q.VectorsBase64 != nil, n, true}, // counted when all else is well
+		{"codes", q.Codes != nil, len(q.Codes), true}, {"labels", q.Labels != nil, len(q.Labels), false},
+		{"tags", q.Tags != nil, len(q.Tags), false}, {"attributes", q.Attributes != nil, len(q.Attributes), false},
+	} {
+		switch {
+		case !c.given:
+			continue
+		case q.Items != nil:
+			return nil, bad("%s beside items: give items one by one, or ids and columns, not both", c.name)
+		case c.entries != n:
 			return nil, bad("%s has %d entries for %d ids", c.name, c.entries, n)
 		}
-		if c.given && c.isSource {
+		if c.isSource {
 			sources = append(sources, c.name)
 		}
-		for i := range list {
-			if c.given && c.set != nil {
-				c.set(&list[i], i)
-			}
-		}
+	}
+	if q.Items != nil {
+		return q.Items, nil
 	}
 	if len(sources) != 1 {
 		return nil, bad("give exactly one of vectors, vectors_base64 and codes beside ids, not %s",
 			cmp.Or(strings.Join(sources, " and "), "none"))
 	}
+	rows := q.Vectors
 	if q.VectorsBase64 != nil {
-		x, err := packedRows(*q.VectorsBase64, o, n)
+		if o.model == nil {
+			return nil, search.ErrNoModel
+		}
+		x, err := floatRows(q.VectorsBase64, o.model.Encoder.Dim())
+		if err == nil && x.Rows != n {
+			err = bad("vectors_base64: %d vectors for %d ids", x.Rows, n)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			list[i].Vector = x.Row(i)
+		for i := range n {
+			rows = append(rows, x.Row(i))
+		}
+	}
+	list := make([]api.NewItem, n)
+	for i, id := range q.IDs {
+		list[i] = api.NewItem{
+			ID: id, Vector: at(rows, i), Code: at(q.Codes, i), Label: at(q.Labels, i), Tags: at(q.Tags, i),
+			Attributes: at(q.Attributes, i),
 		}
 	}
 	return list, nil
 }
 
-// checkBatch checks the number of items in a request.
-func (s *Server) checkBatch(n int) error {
-	switch {
-	case n == 0:
-		return bad("give items to write: items, or ids and columns")
-	case n > s.limits.Batch:
-		return problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed", n, s.limits.Batch)
+// at returns an entry of a column, or nothing if the column is not there.
+func at[T any](column []T, i int) (entry T) {
+	if column != nil {
+		entry = column[i]
 	}
-	return nil
-}
-
-// column is what a request has of one column.
-type column struct {
-	name     string
-	given    bool
-	entries  int
-	isSource bool // of the codes
-	set      func(it *newItem, i int)
-}
-
-// columns lists the columns of a request for n items.
-func (q *itemsRequest) columns(n int) []column {
-	return []column{
-		{"ids", q.IDs != nil, len(q.IDs), false, func(it *newItem, i int) { it.ID = &q.IDs[i] }},
-		{"vectors", q.Vectors != nil, len(q.Vectors), true, func(it *newItem, i int) { it.Vector = q.Vectors[i] }},
-		{"vectors_base64", q.VectorsBase64 != nil, n, true, nil}, // decoded, and counted, when all else is well
-		{"codes", q.Codes != nil, len(q.Codes), true, func(it *newItem, i int) { it.Code = &q.Codes[i] }},
-		{"labels", q.Labels != nil, len(q.Labels), false, func(it *newItem, i int) { it.Label = q.Labels[i] }},
-		{"tags", q.Tags != nil, len(q.Tags), false, func(it *newItem, i int) { it.Tags = q.Tags[i] }},
-		{"attributes", q.Attributes != nil, len(q.Attributes), false,
-			func(it *newItem, i int) { it.Attributes = q.Attributes[i] }},
-	}
+	return entry
 }
