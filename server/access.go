@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// access is the level of access a request has.
+// access is the level of access that a request has or needs. The page holds no data, and monitors ask for health: they
+// need none. A backup holds everything, and needs as much as a change.
 type access int
 
 const (
@@ -24,45 +25,41 @@ func (a access) String() string { return []string{"none", "read", "write"}[a] }
 // Loopback returns the host names of the local machine, for Options.Hosts.
 func Loopback() []string { return []string{"localhost", "127.0.0.1", "::1"} }
 
-// secure sets headers that restrict what a browser lets the page do.
-func secure(h http.Header) {
-	for i := range secureHeaders {
-		h[secureHeaders[i].name] = secureHeaders[i].value
-	}
-}
-
-// secureHeaders go out with every response, so the values are shared.
-var secureHeaders = []struct {
-	name  string
-	value []string
-}{
+// secureHeaders restrict what a browser lets the page do. They go out with every response, so the values are shared.
+var secureHeaders = http.Header{
 	// The page may load only its own files and pictures dropped on it.
-	{"Content-Security-Policy", []string{
+	"Content-Security-Policy": {
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	}},
-	{"X-Content-Type-Options", []string{"nosniff"}},
-	{"X-Frame-Options", []string{"DENY"}},
-	{"Referrer-Policy", []string{"no-referrer"}},
-	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
-	{"Cache-Control", []string{"no-store"}},
+	},
+	"X-Content-Type-Options":       {"nosniff"},
+	"X-Frame-Options":              {"DENY"},
+	"Referrer-Policy":              {"no-referrer"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Cache-Control":                {"no-store"},
 }
 
-// admit checks host, origin and token before a request is handled.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {
+// checkSender refuses requests that reach the service by another name, or come from pages of other sites.
+func (s *Server) checkSender(w http.ResponseWriter, r *http.Request) error {
 	if !s.isOurs(r.Host) {
 		return problem(http.StatusForbidden, "this service does not answer to the name %.80q: address it as %s, or start it "+
 			"with this host name allowed", r.Host, s.options.Hosts[0])
 	}
-	if err := s.checkOrigin(w, r); err != nil {
-		return err
-	}
-	if r.Header.Get("Content-Encoding") != "" && !strings.EqualFold(r.Header.Get("Content-Encoding"), "identity") {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return problem(http.StatusUnsupportedMediaType, "compressed requests are not accepted: send the body uncompressed")
 	}
-	needed := neededAccess(r)
+	return s.checkOrigin(w, r)
+}
+
+// admit checks the token of a request, and that no other site has sent it.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, needed access) error {
+	if site := r.Header.Get("Sec-Fetch-Site"); needed != none && r.Header.Get("Origin") == "" &&
+		(site == "cross-site" || site == "same-site") {
+		// Pictures and links of other sites have no origin; they could start searches and maps.
+		return problem(http.StatusForbidden, "another web site sent this request")
+	}
 	switch given := s.accessOf(r); {
-	case r.Method == http.MethodOptions || needed <= given && !(needed == writing && s.options.ReadOnly):
+	case needed <= given && !(needed == writing && s.options.ReadOnly):
 		return nil
 	case given == none:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="hashgrove"`)
@@ -74,35 +71,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {
 		return problem(http.StatusForbidden, "this service is read-only")
 	}
 	return problem(http.StatusForbidden, "this token allows reading only: changes need the write token")
-}
-
-// neededAccess returns the access level a request needs. The page holds no data, and monitors ask for health.
-func neededAccess(r *http.Request) access {
-	switch path := r.URL.Path; {
-	case path == "/" || path == "/healthz" || path == "/readyz" || path == "/openapi.json" ||
-		strings.HasPrefix(path, "/assets/"):
-		return none
-	case changes(r) || isBackup(path):
-		return writing
-	}
-	return reading
-}
-
-// isBackup reports whether a path is that of a backup, which holds everything. Items may be called backup as well.
-func isBackup(path string) bool {
-	parts := strings.Split(path, "/")
-	return len(parts) == 5 && parts[2] == "collections" && parts[4] == "backup"
-}
-
-// changes reports whether a request modifies anything. Searches, encodings and explanations are POST requests that
-// do not.
-func changes(r *http.Request) bool {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
-		return false
-	}
-	parts := strings.Split(r.URL.Path, "/") // "", v1, collections, NAME, verb
-	return !(r.Method == http.MethodPost && len(parts) == 5 && parts[2] == "collections" &&
-		slices.Contains([]string{"search", "explain", "encode"}, parts[4]))
 }
 
 // accessOf returns what the token of a request allows.
@@ -143,15 +111,7 @@ func (s *Server) isOurs(host string) bool {
 // checkOrigin refuses requests from pages of other sites unless their origin is allowed.
 func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 	origin := r.Header.Get("Origin")
-	if origin == "" {
-		// Pictures and links of other sites have no origin; they could start searches and maps.
-		site := r.Header.Get("Sec-Fetch-Site")
-		if (site == "cross-site" || site == "same-site") && (changes(r) || neededAccess(r) != none) {
-			return problem(http.StatusForbidden, "another web site sent this request")
-		}
-		return nil
-	}
-	if u, err := url.Parse(origin); err == nil && u.Host == r.Host && u.Host != "" {
+	if u, err := url.Parse(origin); origin == "" || err == nil && u.Host == r.Host && u.Host != "" {
 		return nil
 	}
 	if !slices.Contains(s.options.Origins, origin) {
@@ -167,7 +127,7 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // preflight answers a CORS preflight request.
-func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
+func preflight(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != "" {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")

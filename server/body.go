@@ -43,8 +43,8 @@ func (s *Server) read(a *answer, r *http.Request) ([]byte, error) {
 				room = max(min(room, r.ContentLength+1), int64(len(b))+1) // no more than was announced
 			}
 			if room > small {
-				if !a.take(room - taken) {
-					return nil, busy("many large requests are being read")
+				if err := a.take(room - taken); err != nil {
+					return nil, err
 				}
 				taken = room
 			}
@@ -89,14 +89,15 @@ func (s *Server) readJSON(a *answer, r *http.Request, c *collection, v any) erro
 	if err := new(route{body: true}).check(r); err != nil { // where other bodies have parameters
 		return err
 	}
-	if r.ContentLength > s.limits.Body {
-		return &http.MaxBytesError{Limit: s.limits.Body}
+	b, err := s.read(a, r)
+	if err != nil {
+		return err
 	}
 	d := &decoder{answer: a, limits: &s.limits}
 	if c != nil {
 		d.model = c.open().model
 	}
-	return d.decode(http.MaxBytesReader(a, r.Body, s.limits.Body), v)
+	return d.decode(b, v)
 }
 
 // ReadJSON reads the JSON of a Route, strictly.
@@ -116,8 +117,10 @@ func (s *Server) rows(a *answer, r *http.Request, m *model.Model) (vectors.Matri
 	if err != nil {
 		return vectors.Matrix{}, err
 	}
-	if n := int64(len(b)); n > small && !a.take(n) { // for the numbers of the bytes
-		return vectors.Matrix{}, busy("many large requests are being read")
+	if n := int64(len(b)); n > small {
+		if err := a.take(n); err != nil { // for the numbers of the bytes
+			return vectors.Matrix{}, err
+		}
 	}
 	var x vectors.Matrix
 	switch k := kind(r); {

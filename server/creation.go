@@ -107,8 +107,8 @@ func (s *Server) newIndex(a *answer, r *http.Request) (o store.Options, err erro
 	if err != nil {
 		return o, err
 	}
-	if !a.take(2 * int64(len(b))) { // the model itself, and its copy for the file
-		return o, busy("many large requests are being read")
+	if err := a.take(2 * int64(len(b))); err != nil { // the model itself, and its copy for the file
+		return o, err
 	}
 	m, err := model.Read(bytes.NewReader(b))
 	if err != nil {

@@ -1,9 +1,8 @@
 package server
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -19,15 +18,15 @@ var version = []string{model.Version}
 // slow is the duration above which a request is logged.
 const slow = time.Second
 
-// Handler answers all requests. In order: request id and common headers, access control (access.go), routing
-// (server.go), the body within its limits (body.go), then metrics and log.
+// Handler answers all requests. In order: request id and common headers, who may send it (access.go), routing, the
+// token and what the route takes (server.go), the body within its limits (body.go), then metrics and log.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		a := &answer{ResponseWriter: w, id: s.ids.next(r), budget: s.budget}
+		a := &answer{ResponseWriter: w, id: s.requestID(r), budget: &s.budget}
 		h := w.Header()
 		h["X-Request-Id"], h["Hashgrove-Version"] = []string{a.id}, version
-		secure(h)
+		maps.Copy(h, secureHeaders)
 		s.metrics.running.Add(1)
 		defer func() {
 			if p := recover(); p != nil && p != http.ErrAbortHandler {
@@ -37,26 +36,19 @@ func (s *Server) Handler() http.Handler {
 					s.writeError(a, r, problem(http.StatusInternalServerError, "internal error: see the service's log"))
 				}
 			}
-			s.budget.give(a.taken)
-			a.taken = 0
+			a.give()
 			s.send(a, r)
-			s.budget.give(a.taken)
+			a.give()
 			s.metrics.running.Add(-1)
 			s.finish(a, r, time.Since(began))
 		}()
-		err := s.admit(a, r)
-		if err == nil {
-			err = checkAddress(r)
-		}
-		if err != nil {
+		if err := s.checkSender(a, r); err != nil {
 			s.writeError(a, r, err)
-			return
+		} else if r.Method == http.MethodOptions {
+			preflight(a, r)
+		} else {
+			s.mux.ServeHTTP(a, r)
 		}
-		if r.Method == http.MethodOptions {
-			s.preflight(a, r)
-			return
-		}
-		s.mux.ServeHTTP(a, r)
 	})
 }
 
@@ -90,28 +82,29 @@ func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 		return // somebody asked for what is not there, which needs nobody's attention
 	case a.status >= 400 && a.status != http.StatusNotFound:
 		level = slog.LevelWarn
-	case !s.options.LogAll && took < slow && !changes(r):
+	case !s.options.LogAll && took < slow && a.access != writing:
 		return
 	}
-	attributes := []slog.Attr{
-		slog.String("request", a.id), slog.String("method", r.Method), slog.String("route", route),
-		slog.Int("status", a.status), slog.Int64("bytes", a.bytes), slog.Duration("took", took),
-		slog.String("from", r.RemoteAddr),
+	attributes := []any{
+		"request", a.id, "method", r.Method, "route", route, "status", a.status, "bytes", a.bytes, "took", took,
+		"from", r.RemoteAddr,
 	}
 	if c := r.PathValue("collection"); c != "" {
-		attributes = append(attributes, slog.String("collection", c))
+		attributes = append(attributes, "collection", c)
 	}
 	if a.err != "" {
-		attributes = append(attributes, slog.String("error", a.err))
+		attributes = append(attributes, "error", a.err)
 	}
-	s.log.LogAttrs(r.Context(), level, "request", attributes...)
+	s.log.Log(r.Context(), level, "request", attributes...)
 }
 
 // send sends the response after the handler has returned, so slow clients do not hold a search slot. Large responses
 // waiting for slow clients count against the shared memory budget.
 func (s *Server) send(a *answer, r *http.Request) {
-	if n := int64(len(a.waiting)); n > small && !a.take(n) {
-		s.writeError(a, r, busy("many large answers are being sent"))
+	if n := int64(len(a.waiting)); n > small {
+		if err := a.take(n); err != nil {
+			s.writeError(a, r, err)
+		}
 	}
 	if b := a.waiting; b != nil {
 		a.waiting = nil
@@ -129,17 +122,25 @@ type answer struct {
 	bytes   int64
 	err     string
 	waiting []byte // the body, until the handler has returned
-	budget  *budget
+	access  access // that the request needs
+	budget  *atomic.Int64
 	taken   int64 // bytes of the budget; they are given back when the handler has returned
 }
 
-// take reserves memory for the request and reports whether there is as much.
-func (a *answer) take(n int64) bool {
-	if !a.budget.take(n) {
-		return false
+// take reserves memory for the request, if there is as much.
+func (a *answer) take(n int64) error {
+	if a.budget.Add(-n) < 0 {
+		a.budget.Add(n)
+		return busy("many large requests are being read or answered")
 	}
 	a.taken += n
-	return true
+	return nil
+}
+
+// give gives back what was taken.
+func (a *answer) give() {
+	a.budget.Add(a.taken)
+	a.taken = 0
 }
 
 // body queues a body that is sent after the handler returns.
@@ -172,22 +173,10 @@ func (a *answer) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController set deadlines.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// requestIDs generates request ids: a random prefix and a counter.
-type requestIDs struct {
-	start string
-	count *atomic.Uint64
-}
-
-func newRequestIDs() requestIDs {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return requestIDs{hex.EncodeToString(b[:]) + "-", new(atomic.Uint64)}
-}
-
-// next returns the client's request id if it is safe to log, else a new one.
-func (n requestIDs) next(r *http.Request) string {
+// requestID returns the client's request id if it is safe to log, else a new one.
+func (s *Server) requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); id != "" && validName.MatchString(id) {
 		return id
 	}
-	return n.start + strconv.FormatUint(n.count.Add(1), 10)
+	return s.idStart + strconv.FormatUint(s.count.Add(1), 10)
 }

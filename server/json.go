@@ -33,60 +33,25 @@ const (
 // decoder watches over the values of one request.
 type decoder struct {
 	*answer
-	limits *Limits
-	model  *model.Model // whose vectors the request may have; may be nil
-	used   int64        // bytes of the budget
-
-	from   io.Reader // of the request
-	read   int64     // bytes
-	buffer int64     // bytes of the budget, for what has been read and not decoded
-	blank  bool      // nothing but white space has been read
-	failed error     // why no more can be read
-
-	needed  int64 // bytes, since some were taken last
-	at      int64 // offset of the value before this one
-	wasText bool  // whether it is a text
+	limits  *Limits
+	model   *model.Model // whose vectors the request may have; may be nil
+	used    int64        // bytes of the budget
+	needed  int64        // bytes, since some were taken last
+	at      int64        // offset of the value before this one
+	wasText bool         // whether it is a text
 }
 
-// decode decodes one JSON value while it arrives, so that what is refused takes no memory.
-func (d *decoder) decode(from io.Reader, v any) error {
-	d.from, d.blank = from, true
-	err := json.UnmarshalRead(d, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
+// decode decodes one JSON value.
+func (d *decoder) decode(b []byte, v any) error {
+	err := json.Unmarshal(b, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(d.vector), json.UnmarshalFromFunc(d.text), json.UnmarshalFromFunc(d.value))))
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case len(bytes.TrimSpace(b)) == 0:
+		return bad("the request is empty: send a JSON object")
 	}
-	if d.failed == nil { // the rest goes, since clients send everything before they look at the answer
-		if _, rest := io.Copy(io.Discard, from); rest != nil {
-			d.failed = readError(rest)
-		}
-	}
-	if d.failed != nil {
-		return d.failed
-	}
-	return d.notUnderstood(err)
-}
-
-// Read reads from the request. What waits to be decoded is a long text or number, and counts twice, since the buffer
-// of it doubles.
-func (d *decoder) Read(b []byte) (int, error) {
-	if d.failed != nil {
-		return 0, d.failed
-	}
-	n, err := d.from.Read(b)
-	d.read += int64(n)
-	d.blank = d.blank && len(bytes.TrimSpace(b[:n])) == 0
-	if more := 2*(d.read-d.at) - d.buffer; more > small {
-		if !d.take(more) {
-			d.failed = busy("many large requests are being read")
-			return 0, d.failed // without bytes, since a reader that gets some calls again
-		}
-		d.buffer += more
-	}
-	if err != nil && err != io.EOF {
-		d.failed = readError(err)
-	}
-	return n, err
+	return notUnderstood(err)
 }
 
 // errNull is what is wrong with null.
@@ -163,15 +128,13 @@ func (d *decoder) admit(dec *jsontext.Decoder, kind jsontext.Kind, size int64) e
 	if d.needed < takeStep {
 		return nil
 	}
-	switch {
-	case d.used+d.needed > d.limits.Bodies/2:
+	if d.used+d.needed > d.limits.Bodies/2 {
 		return problem(http.StatusRequestEntityTooLarge,
 			"the request needs more than %d bytes of memory: send less at a time", d.limits.Bodies/2)
-	case !d.take(d.needed):
-		return busy("many large requests are being read")
 	}
+	err := d.take(d.needed)
 	d.used, d.needed = d.used+d.needed, 0
-	return nil
+	return err
 }
 
 // vector decodes a vector as float32, which is what its decimals are rounded to.
@@ -193,7 +156,7 @@ func (d *decoder) vector(dec *jsontext.Decoder, v *[]float32) error {
 	x := make([]float32, 0, dim)
 	for dec.PeekKind() != ']' {
 		if len(x) == dim {
-			return d.wrongLength(dim+1, "%s: a vector of more than the %d values that the model takes", at, dim)
+			return api.Errorf(api.ErrDimension, "%s: a vector of more than the %d values that the model takes", at, dim)
 		}
 		text, err := dec.ReadValue()
 		if err != nil {
@@ -213,20 +176,15 @@ func (d *decoder) vector(dec *jsontext.Decoder, v *[]float32) error {
 		x = append(x, float32(value))
 	}
 	if len(x) < dim {
-		return d.wrongLength(len(x), "%s: a vector of %d values, and the model takes %d", at, len(x), dim)
+		return api.Errorf(api.ErrDimension, "%s: a vector of %d values, and the model takes %d", at, len(x), dim)
 	}
 	_, err := dec.ReadToken()
 	*v, d.at, d.wasText = x, dec.InputOffset(), false
 	return err
 }
 
-// wrongLength is the error for a vector of so many values, as far as they were read.
-func (d *decoder) wrongLength(values int, format string, args ...any) error {
-	return api.Errorf(api.ErrDimension, format, args...)
-}
-
 // notUnderstood turns the errors of decoding into sentences for people who sent a request.
-func (d *decoder) notUnderstood(err error) error {
+func notUnderstood(err error) error {
 	f, refused, semantic, syntax := new(failure), new(api.Error), new(json.SemanticError), new(jsontext.SyntacticError)
 	switch {
 	case errors.As(err, &f):
@@ -247,8 +205,6 @@ func (d *decoder) notUnderstood(err error) error {
 			return bad("%.200s: %v", at, semantic.Err)
 		}
 		return bad("the value of %.100q cannot be %s", at, kindName(semantic.JSONKind))
-	case d.blank:
-		return bad("the request is empty: send a JSON object")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return bad("the JSON in the request ends early")
 	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName):

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -82,15 +81,13 @@ func (g *gate) enter(ctx context.Context) error {
 	default:
 		return busy("too many searches are waiting")
 	}
-	timer := time.NewTimer(g.wait)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, g.wait, busy("the searches before this one took too long"))
+	defer cancel()
 	select {
 	case g.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
-		return busy("the searches before this one took too long")
 	}
 }
 
@@ -99,27 +96,4 @@ func (g *gate) leave() { <-g.slots }
 // busy is the error that asks the client to retry later.
 func busy(why string) error {
 	return problem(http.StatusTooManyRequests, "%s: try again in a moment", why)
-}
-
-// budget is the memory shared by the bodies of all requests.
-type budget struct {
-	mu   sync.Mutex
-	left int64
-}
-
-// take reserves n bytes and reports whether they were available.
-func (b *budget) take(n int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n > b.left {
-		return false
-	}
-	b.left -= n
-	return true
-}
-
-func (b *budget) give(n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left += n
 }

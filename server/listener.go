@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -23,7 +22,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 		IdleTimeout:       s.limits.IdleTime,
 		MaxHeaderBytes:    s.limits.Header,
 		TLSConfig:         config,
-		ErrorLog:          log.New(connectionLog{s.log}, "", 0),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // anyone can cause failed handshakes
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
 	}
 	l = &bounded{Listener: l, slots: make(chan struct{}, s.limits.Connections)}
@@ -64,15 +63,6 @@ func (s *Server) readiness(a *answer, _ *http.Request) (any, error) {
 		a.Header().Set("Retry-After", "1")
 	}
 	return map[string]bool{"ready": ready}, nil
-}
-
-// connectionLog demotes what net/http logs about connections, such as failed handshakes, to debug level: anyone can
-// cause those.
-type connectionLog struct{ log *slog.Logger }
-
-func (c connectionLog) Write(b []byte) (int, error) {
-	c.log.Debug("connection", "note", string(b))
-	return len(b), nil
 }
 
 // bounded is a listener that leaves excess connections in the system's queue.

@@ -11,6 +11,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,10 +89,11 @@ type Server struct {
 	mux     *http.ServeMux
 	metrics *metrics
 	gate    *gate
-	long    *gate // for long requests, before gate
-	budget  *budget
-	ids     requestIDs
+	long    *gate        // for long requests, before gate
+	budget  atomic.Int64 // bytes of memory that bodies and answers may still take
 	ready   atomic.Bool
+	idStart string // of request ids
+	count   atomic.Uint64
 	work    context.Context // of background work
 	stop    context.CancelFunc
 	behind  sync.WaitGroup
@@ -109,7 +111,7 @@ type Server struct {
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
 		options: o, limits: o.Limits.WithDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
-		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(),
+		collections: map[string]*collection{}, metrics: newMetrics(), idStart: rand.Text()[:8] + "-",
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -117,7 +119,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.work, s.stop = context.WithCancel(context.Background())
 	s.gate = newGate(s.limits.Searches, s.limits.Waiting, s.limits.Wait)
 	s.long = newGate(max(1, s.limits.Searches/2), s.limits.Waiting, s.limits.Wait)
-	s.budget = &budget{left: s.limits.Bodies}
+	s.budget.Store(s.limits.Bodies)
 	for _, at := range s.routes() {
 		s.handle(at)
 	}
@@ -140,6 +142,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 // it would have no effect.
 type route struct {
 	pattern    string
+	access     access
 	parameters string // separated by spaces; "*" leaves them to the handler
 	body       bool
 	answer     handler
@@ -154,38 +157,38 @@ type collectionHandler func(a *answer, r *http.Request, c *collection) (any, err
 // routes lists what the service answers; openapi.json describes it.
 func (s *Server) routes() []route {
 	return []route{
-		{"GET /v1/server", "", false, s.describeServer},
-		{"GET /v1/collections", "", false, s.listCollections},
-		{"PUT /v1/collections/{collection}", "", true, s.createCollection},
-		{"DELETE /v1/collections/{collection}", "", false, s.within(s.dropCollection)},
-		{"GET /v1/collections/{collection}", "", false, s.within(s.describeCollection)},
-		{"GET /v1/collections/{collection}/search", "*", false, s.within(s.searchByAddress)},
-		{"POST /v1/collections/{collection}/search", "*", true, s.within(s.search)},
-		{"POST /v1/collections/{collection}/explain", "", true, s.within(s.explain)},
-		{"POST /v1/collections/{collection}/encode", "margins", true, s.within(s.encode)},
-		{"GET /v1/collections/{collection}/items", "where contains limit after sample", false, s.within(s.listItems)},
-		{"POST /v1/collections/{collection}/items", "", true, s.within(s.putItems)},
-		{"PATCH /v1/collections/{collection}/items", "", true, s.within(s.patchItems)},
-		{"GET /v1/collections/{collection}/items/{id...}", "", false, s.within(s.getItem)},
-		{"PUT /v1/collections/{collection}/items/{id...}", "", true, s.within(s.putItem)},
-		{"PATCH /v1/collections/{collection}/items/{id...}", "", true, s.within(s.patchItem)},
-		{"DELETE /v1/collections/{collection}/items/{id...}", "", false, s.within(s.deleteItem)},
-		{"POST /v1/collections/{collection}/delete", "", true, s.within(s.deleteItems)},
-		{"GET /v1/collections/{collection}/facets", "where top", false, s.within(s.facets)},
-		{"GET /v1/collections/{collection}/model", "", false, s.within(s.describeModel)},
-		{"GET /v1/collections/{collection}/backup", "", false, s.within(s.backup)},
-		{"POST /v1/collections/{collection}/reload", "", false, s.within(s.reload)},
-		{"GET /v1/collections/{collection}/pictures/{id...}", "size", false, s.within(s.picture)},
-		{"GET /v1/collections/{collection}/vector/{id...}", "", false, s.within(s.vector)},
-		{"GET /v1/collections/{collection}/report", "", false, s.within(s.report)},
-		{"GET /v1/collections/{collection}/map", "", false, s.within(s.map_)},
-		{"GET /healthz", "*", false, func(a *answer, _ *http.Request) (any, error) { return nil, a.text("ok\n") }},
-		{"GET /readyz", "*", false, s.readiness},
-		{"GET /metrics", "*", false, s.writeMetrics},
-		{"GET /openapi.json", "*", false, file("openapi.json")},
-		{"GET /{$}", "*", false, file("index.html")},
-		{"GET /assets/{name}", "*", false, file("")},
-		{"/", "*", true, s.noRoute},
+		{"GET /v1/server", reading, "", false, s.describeServer},
+		{"GET /v1/collections", reading, "", false, s.listCollections},
+		{"PUT /v1/collections/{collection}", writing, "", true, s.createCollection},
+		{"DELETE /v1/collections/{collection}", writing, "", false, s.within(s.dropCollection)},
+		{"GET /v1/collections/{collection}", reading, "", false, s.within(s.describeCollection)},
+		{"GET /v1/collections/{collection}/search", reading, "*", false, s.within(s.searchByAddress)},
+		{"POST /v1/collections/{collection}/search", reading, "*", true, s.within(s.search)},
+		{"POST /v1/collections/{collection}/explain", reading, "", true, s.within(s.explain)},
+		{"POST /v1/collections/{collection}/encode", reading, "margins", true, s.within(s.encode)},
+		{"GET /v1/collections/{collection}/items", reading, "where contains limit after sample", false, s.within(s.listItems)},
+		{"POST /v1/collections/{collection}/items", writing, "", true, s.within(s.putItems)},
+		{"PATCH /v1/collections/{collection}/items", writing, "", true, s.within(s.patchItems)},
+		{"GET /v1/collections/{collection}/items/{id...}", reading, "", false, s.within(s.getItem)},
+		{"PUT /v1/collections/{collection}/items/{id...}", writing, "", true, s.within(s.putItem)},
+		{"PATCH /v1/collections/{collection}/items/{id...}", writing, "", true, s.within(s.patchItem)},
+		{"DELETE /v1/collections/{collection}/items/{id...}", writing, "", false, s.within(s.deleteItem)},
+		{"POST /v1/collections/{collection}/delete", writing, "", true, s.within(s.deleteItems)},
+		{"GET /v1/collections/{collection}/facets", reading, "where top", false, s.within(s.facets)},
+		{"GET /v1/collections/{collection}/model", reading, "", false, s.within(s.describeModel)},
+		{"GET /v1/collections/{collection}/backup", writing, "", false, s.within(s.backup)},
+		{"POST /v1/collections/{collection}/reload", writing, "", false, s.within(s.reload)},
+		{"GET /v1/collections/{collection}/pictures/{id...}", reading, "size", false, s.within(s.picture)},
+		{"GET /v1/collections/{collection}/vector/{id...}", reading, "", false, s.within(s.vector)},
+		{"GET /v1/collections/{collection}/report", reading, "", false, s.within(s.report)},
+		{"GET /v1/collections/{collection}/map", reading, "", false, s.within(s.map_)},
+		{"GET /healthz", none, "*", false, func(a *answer, _ *http.Request) (any, error) { return nil, a.text("ok\n") }},
+		{"GET /readyz", none, "*", false, s.readiness},
+		{"GET /metrics", reading, "*", false, s.writeMetrics},
+		{"GET /openapi.json", none, "*", false, file("openapi.json")},
+		{"GET /{$}", none, "*", false, file("index.html")},
+		{"GET /assets/{name}", none, "*", false, file("")},
+		{"/", reading, "*", true, s.noRoute},
 	}
 }
 
@@ -193,7 +196,8 @@ func (s *Server) routes() []route {
 func (s *Server) handle(at route) {
 	s.mux.HandleFunc(at.pattern, func(w http.ResponseWriter, r *http.Request) {
 		a := w.(*answer)
-		err := at.check(r)
+		a.access = at.access
+		err := cmp.Or(s.admit(w, r, at.access), checkAddress(r), at.check(r))
 		var v any
 		if err == nil {
 			v, err = at.answer(a, r)
@@ -245,7 +249,11 @@ func (s *Server) Threads() int { return s.options.Threads }
 func (s *Server) MountTry(routes ...Route) {
 	s.tries = true
 	for _, at := range routes {
-		s.handle(route{at.Pattern, at.Parameters, at.Body, func(a *answer, r *http.Request) (any, error) {
+		needed := writing
+		if strings.HasPrefix(at.Pattern, "GET ") {
+			needed = reading
+		}
+		s.handle(route{at.Pattern, needed, at.Parameters, at.Body, func(a *answer, r *http.Request) (any, error) {
 			v, err := at.Answer(a, r)
 			if r.Method == http.MethodPost {
 				a.status = http.StatusAccepted
