@@ -1,9 +1,8 @@
 // Package atlas draws a map of a collection: it lays distinct codes of an index out in the plane so that codes at a
 // small Hamming distance are close to each other, as UMAP does (McInnes, Healy, Melville, arXiv:1802.03426, 2018) with
-// the kernel and the sampling of LargeVis (Tang, Liu, Zhang, Mei, WWW 2016). Positions y start from the first two
-// principal components of the codes and climb
+// the kernel and the sampling of LargeVis (Tang, Liu, Zhang, Mei, WWW 2016). Positions y climb
 //
-//	sum over neighbours (i,j) of w_ij log q_ij + sum over others (i,l) of log(1 - q_il),   q_ij = 1/(1 + |y_i - y_j|²).
+//	sum over neighbours (i,j) of log q_ij + sum over others (i,l) of log(1 - q_il),   q_ij = 1/(1 + |y_i - y_j|²).
 //
 // The result depends on the items alone.
 package atlas
@@ -12,7 +11,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -22,20 +20,14 @@ import (
 // takes less than a second.
 const MaxPoints = 4_000
 
-// neighbourCount is k, the number of nearest codes that each code is connected to.
-const neighbourCount = 15
+// neighbourCount is the number of nearest codes that each code is drawn to.
+const neighbourCount = 10
 
 // Map is a layout of codes. Point i stands for the items of Groups[i].
 type Map struct {
 	Groups []index.Group
 	X, Y   []uint16 // the longer side runs from 0 to 65535, and the other is centred
 	All    bool     // every distinct code has a point; else the points are a fair sample
-}
-
-// edge leads to a near code.
-type edge struct {
-	to     int
-	weight float64 // 0 to 1
 }
 
 // Make lays out the codes of a snapshot.
@@ -47,8 +39,8 @@ func Make(ctx context.Context, s *index.Snapshot) (*Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		y = principalPlane(codes.Prefix(codes.Bits - s.Detail()))
-		if err := refine(ctx, joined(near), y); err != nil {
+		y = farPlane(codes.Prefix(codes.Bits - s.Detail()))
+		if err := refine(ctx, near, y); err != nil {
 			return nil, err
 		}
 	}
@@ -57,147 +49,53 @@ func Make(ctx context.Context, s *index.Snapshot) (*Map, error) {
 	return m, ctx.Err()
 }
 
-// neighbours finds the k nearest codes j of each code i and weighs them by
-//
-//	p_ij = exp(-(d_ij - d_i)/s_i),    sum over j of p_ij = log2 k,
-//
-// where d_i is the distance of the nearest one: how surely j is a neighbour of i, however sparse the region. Bits of
-// detail weigh as little as in a search.
-func neighbours(ctx context.Context, codes hamming.Codes, detail int) ([][]edge, error) {
+// neighbours finds the nearest codes of each code. Bits of detail weigh as little as in a search.
+func neighbours(ctx context.Context, codes hamming.Codes, detail int) ([][]int, error) {
 	k := min(neighbourCount, codes.Len()-1)
 	found, err := index.FromCodes(codes).Detailed(detail).SearchBatch(ctx, codes, k+1, index.Options{})
 	if err != nil {
 		return nil, err
 	}
-	near := make([][]edge, codes.Len())
+	near := make([][]int, codes.Len())
 	for i := range near {
-		var distances []float64
 		for _, h := range found[i].Hits {
-			d := h.Distance
-			if detail > 0 {
-				d = h.MarginDistance
-			}
 			if code, _ := h.ID.Integer(); int(code) != i {
-				near[i], distances = append(near[i], edge{to: int(code)}), append(distances, float64(d))
+				near[i] = append(near[i], int(code))
 			}
-		}
-		for r, p := range memberships(distances) {
-			near[i][r].weight = p
 		}
 	}
 	return near, nil
 }
 
-// memberships returns p for increasing distances.
-func memberships(distances []float64) []float64 {
-	p := make([]float64, len(distances))
-	sum := func(s float64) (total float64) {
-		for r, d := range distances {
-			p[r] = math.Exp((distances[0] - d) / s)
-			total += p[r]
-		}
-		return total
+// farPlane places codes by their distances to codes that are far apart, as FastMap does (Faloutsos, Lin, SIGMOD 1995):
+// along each of two axes, a code lies between the two ends as it does in the space of codes.
+func farPlane(codes hamming.Codes) [][2]float64 {
+	rng, y := rand.New(rand.NewPCG(1, 2)), make([][2]float64, codes.Len())
+	apart := make([]int, codes.Len()) // the distance of each code to the nearest end so far
+	for i := range apart {
+		apart[i] = codes.Bits
 	}
-	// The sum grows with s, starting at the number of codes at the first distance. Distances are integers: below 1/16
-	// nothing changes any more.
-	low, high := 1.0/16, float64(1<<20)
-	for range 40 {
-		if s := math.Sqrt(low * high); sum(s) < math.Log2(float64(len(p))+1) {
-			low = s
-		} else {
-			high = s
-		}
-	}
-	sum(high)
-	return p
-}
-
-// joined returns the edges in both directions. One direction is enough, so the weight is p_ij + p_ji - p_ij p_ji.
-func joined(near [][]edge) [][]edge {
-	both := make([][]edge, len(near))
-	for i, list := range near {
-		for _, e := range list {
-			back := slices.IndexFunc(near[e.to], func(b edge) bool { return b.to == i })
-			if back >= 0 && e.to < i {
-				continue // the other direction has brought both
-			}
-			w := e.weight
-			if back >= 0 {
-				w += float64((1 - w) * near[e.to][back].weight)
-			}
-			both[i], both[e.to] = append(both[i], edge{e.to, w}), append(both[e.to], edge{i, w})
-		}
-	}
-	return both
-}
-
-// principalPlane projects the codes, as rows of -1 and +1, onto their first two principal components, scaled so that
-// the longer side is about ten: the distance at which codes without neighbours still affect each other. Since
-// |c_i - c_j|² is four times the Hamming distance, that is the classical scaling of the distances.
-func principalPlane(codes hamming.Codes) [][2]float64 {
-	n, width := codes.Len(), min(codes.Bits, 512)
-	x, mean := make([]float64, n*width), make([]float64, width)
-	for i := range n {
-		for j := range width {
-			x[i*width+j] = -1
-			if codes.Bit(i, j) {
-				x[i*width+j] = 1
-			}
-			mean[j] += x[i*width+j] / float64(n)
-		}
-	}
-	rng, y, spread := rand.New(rand.NewPCG(1, 2)), make([][2]float64, n), 0.0
-	u, v := make([]float64, width), make([]float64, width)
-	for j := range width {
-		u[j], v[j] = rng.Float64()-0.5, rng.Float64()-0.5
-	}
-	for range 30 { // orthogonal iteration
-		orthogonalise(u, v)
-		nextU, nextV := make([]float64, width), make([]float64, width)
-		for i := range y {
-			y[i] = [2]float64{}
-			for j, value := range x[i*width : (i+1)*width] {
-				y[i][0] += float64((value - mean[j]) * u[j])
-				y[i][1] += float64((value - mean[j]) * v[j])
-			}
-			for j, value := range x[i*width : (i+1)*width] {
-				nextU[j] += float64((value - mean[j]) * y[i][0])
-				nextV[j] += float64((value - mean[j]) * y[i][1])
+	next := func() (distances []int, end int) {
+		for i, d := range apart {
+			if d > apart[end] {
+				end = i
 			}
 		}
-		u, v = nextU, nextV
+		for i := range apart {
+			d := hamming.Distance(codes.Row(i), codes.Row(end))
+			distances, apart[i] = append(distances, d), min(apart[i], d)
+		}
+		return distances, end
 	}
-	for i := range y {
-		spread = max(spread, math.Abs(y[i][0]), math.Abs(y[i][1]))
-	}
-	for i := range y {
-		for axis := range 2 { // codes may have the same projection; refining needs them apart
-			y[i][axis] = y[i][axis]*5/max(spread, 1e-9) + float64(1e-3*(rng.Float64()-0.5))
+	for axis := range 2 {
+		from, _ := next()
+		to, end := next()
+		for i := range y { // codes may lie at one place; refining needs them apart
+			along := float64(from[i]-to[i]) / float64(max(from[end], 1))
+			y[i][axis] = 5*along + float64(1e-3*(rng.Float64()-0.5))
 		}
 	}
 	return y
-}
-
-// orthogonalise makes u a unit vector, and v one that is orthogonal to it; zero vectors stay.
-func orthogonalise(u, v []float64) {
-	unit := func(x []float64) {
-		length := 0.0
-		for _, a := range x {
-			length = math.Hypot(length, a)
-		}
-		for i := range x {
-			x[i] /= max(length, 1e-300)
-		}
-	}
-	unit(u)
-	along := 0.0
-	for i := range u {
-		along += float64(u[i] * v[i])
-	}
-	for i := range v {
-		v[i] -= float64(along * u[i])
-	}
-	unit(v)
 }
 
 // Parameters of the refinement. They were chosen by eye and by the share of neighbours in the plane with the same
@@ -209,9 +107,9 @@ const (
 	gravity   = 0.003 // share of the way to the centre that a code is pulled back, so that islands do not drift away
 )
 
-// refine moves codes towards their neighbours and away from others: for each edge, with probability w, a step up
-// log q, and a step up log(1 - q) for each of some other codes. The rate falls from 1 to 0.
-func refine(ctx context.Context, near [][]edge, y [][2]float64) error {
+// refine moves codes and their neighbours towards each other, and codes away from others: for each pair of neighbours a
+// step up log q, and for each of some other codes a step up log(1 - q). The rate falls from 1 to 0.
+func refine(ctx context.Context, near [][]int, y [][2]float64) error {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for epoch := range epochs {
 		if ctx.Err() != nil {
@@ -220,13 +118,12 @@ func refine(ctx context.Context, near [][]edge, y [][2]float64) error {
 		rate := 1 - float64(epoch)/epochs
 		for i := range y {
 			at := &y[i]
-			for _, e := range near[i] {
-				if rng.Float64() >= e.weight {
-					continue
-				}
-				dx, dy := at[0]-y[e.to][0], at[1]-y[e.to][1]
-				pull := rate / (1 + float64(dx*dx) + float64(dy*dy))
+			for _, j := range near[i] {
+				to := &y[j]
+				dx, dy := at[0]-to[0], at[1]-to[1]
+				pull := rate / 2 / (1 + float64(dx*dx) + float64(dy*dy))
 				at[0], at[1] = at[0]-float64(pull*dx), at[1]-float64(pull*dy)
+				to[0], to[1] = to[0]+float64(pull*dx), to[1]+float64(pull*dy)
 				for range negatives {
 					other := y[rng.IntN(len(y))] // the code itself is at no distance and does not push
 					dx, dy := at[0]-other[0], at[1]-other[1]

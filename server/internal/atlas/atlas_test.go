@@ -56,50 +56,27 @@ func snapshot(t testing.TB, codes hamming.Codes, labels []string, order func(i i
 
 func inOrder(i int) int { return i }
 
-// TestGraphEqualsTheDefinition computes the weights of the edges from a table of all distances.
-func TestGraphEqualsTheDefinition(t *testing.T) {
-	all, labels := clustered(300, 70, 4, 12, 2)
-	codes, _, _ := snapshot(t, all, labels, inOrder).Groups(MaxPoints)
-	n := codes.Len()
+// TestNeighboursAreTheNearest compares the distances of the neighbours with a table of all distances.
+func TestNeighboursAreTheNearest(t *testing.T) {
+	codes, _ := clustered(300, 70, 4, 12, 2)
 	for _, detail := range []int{0, 30} {
-		p := make([][]float64, n)
-		weights := hamming.EqualWeights(codes.Bits, detail)
-		for i := range n {
-			distance := func(j int) float64 {
-				if detail > 0 {
-					return float64(hamming.WeightedDistance(codes.Row(i), codes.Row(j), weights))
-				}
-				return float64(hamming.Distance(codes.Row(i), codes.Row(j)))
-			}
-			order := make([]int, 0, n)
-			for j := range n {
-				if j != i {
-					order = append(order, j)
-				}
-			}
-			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
-			distances := []float64{}
-			for _, j := range order[:neighbourCount] {
-				distances = append(distances, distance(j))
-			}
-			p[i] = make([]float64, n)
-			for r, w := range memberships(distances) {
-				p[i][order[r]] = w
-			}
-		}
 		near, err := neighbours(ctx, codes, detail)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, list := range joined(near) {
-			row := make([]float64, n)
-			for _, e := range list {
-				row[e.to] += e.weight
+		for i, list := range near {
+			distance := func(j int) int {
+				return hamming.WeightedDistance(codes.Row(i), codes.Row(j), hamming.EqualWeights(codes.Bits, detail))
 			}
-			for j := range n {
-				if want := p[i][j] + p[j][i] - p[i][j]*p[j][i]; math.Abs(row[j]-want) > 1e-9 {
-					t.Fatalf("weight of %d and %d: %v, want %v", i, j, row[j], want)
-				}
+			var all, got []int
+			for j := range codes.Len() {
+				all = append(all, distance(j))
+			}
+			for _, j := range list {
+				got = append(got, distance(j))
+			}
+			if slices.Sort(all); !slices.Equal(got, all[1:1+neighbourCount]) || slices.Contains(list, i) {
+				t.Fatalf("the neighbours of %d are at the distances %v, and the nearest at %v", i, got, all[1:1+neighbourCount])
 			}
 		}
 	}
@@ -123,7 +100,7 @@ func sameLabelShare(y [][2]float64, groups []index.Group) (share float64) {
 	return share
 }
 
-// TestMapsKeepNeighboursTogether judges maps by labels, compared with principal components alone.
+// TestMapsKeepNeighboursTogether judges maps by labels, compared with the places they start from.
 func TestMapsKeepNeighboursTogether(t *testing.T) {
 	all, labels := clustered(3000, 64, 12, 14, 4)
 	s := snapshot(t, all, labels, inOrder)
@@ -136,9 +113,9 @@ func TestMapsKeepNeighboursTogether(t *testing.T) {
 		y[i] = [2]float64{float64(m.X[i]), float64(m.Y[i])}
 	}
 	codes, groups, _ := s.Groups(MaxPoints)
-	share, alone := sameLabelShare(y, m.Groups), sameLabelShare(principalPlane(codes), groups)
+	share, alone := sameLabelShare(y, m.Groups), sameLabelShare(farPlane(codes), groups)
 	if share < 0.98 || share < alone+0.2 || alone < 0.3 { // by chance it would be a twelfth
-		t.Errorf("share %.3f, of principal components %.3f", share, alone)
+		t.Errorf("share %.3f, at the start %.3f", share, alone)
 	}
 }
 
