@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -63,26 +64,20 @@ func (at *route) check(r *http.Request) error {
 
 // whole returns a parameter that is a whole number from least to most, or the usual one where there is none.
 func whole(r *http.Request, name string, usual, least, most int) (int, error) {
-	p := r.URL.Query()
-	if !p.Has(name) {
-		return usual, nil
-	}
-	n, err := strconv.Atoi(p.Get(name))
+	text := cmp.Or(r.URL.Query().Get(name), strconv.Itoa(usual))
+	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, bad("%s=%.40s: give a whole number from %d to %d", name, p.Get(name), least, most)
+		return 0, bad("%s=%.40s: give a whole number from %d to %d", name, text, least, most)
 	}
 	return n, nil
 }
 
 // truth returns a parameter that is true or false; absent means false.
 func truth(r *http.Request, name string) (bool, error) {
-	p := r.URL.Query()
-	if !p.Has(name) {
-		return false, nil
-	}
-	is, err := strconv.ParseBool(p.Get(name))
+	text := cmp.Or(r.URL.Query().Get(name), "false")
+	is, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, bad("%s=%.40s: give true or false", name, p.Get(name))
+		return false, bad("%s=%.40s: give true or false", name, text)
 	}
 	return is, nil
 }

@@ -25,21 +25,18 @@ func (s *Server) patchItem(a *answer, r *http.Request, c *collection) (any, erro
 		api.Change
 		Replace bool `json:"replace,omitempty"`
 	}
+	request.ID = api.ID(id.String())
 	if err := s.readJSON(a, r, c, &request); err != nil {
 		return nil, err
 	}
-	if request.ID != "" && string(request.ID) != id.String() {
+	if string(request.ID) != id.String() {
 		return nil, bad("the URL has the id %.80q but the body %.80q", id, request.ID)
 	}
-	request.ID = api.ID(id.String())
-	n, err := s.patch(r, c, []api.Change{request.Change}, request.Replace)
-	if err != nil {
-		return nil, err
+	done, err := s.patch(r, c, []api.Change{request.Change}, request.Replace)
+	if err == nil && done.Missing > 0 {
+		err = noItem(id)
 	}
-	if n == 0 {
-		return nil, noItem(id)
-	}
-	return updated{c.about(), n, 0}, nil
+	return done, err
 }
 
 // patchItems updates labels, tags and attributes of many items.
@@ -51,47 +48,37 @@ func (s *Server) patchItems(a *answer, r *http.Request, c *collection) (any, err
 	if err := s.readJSON(a, r, c, &request); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(request.Items) == 0:
+	if len(request.Items) == 0 {
 		return nil, bad("give items to change")
-	case len(request.Items) > s.limits.Batch:
-		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
-			len(request.Items), s.limits.Batch)
 	}
-	n, err := s.patch(r, c, request.Items, request.Replace)
-	if err != nil {
-		return nil, err
-	}
-	return updated{c.about(), n, len(request.Items) - n}, nil
+	return s.patch(r, c, request.Items, request.Replace)
 }
 
-func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replace bool) (int, error) {
+func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replace bool) (done updated, err error) {
 	b, err := search.Changes(list, replace)
 	if err != nil {
-		return 0, err
+		return done, err
 	}
 	if _, err := b.Order(false); err != nil {
-		return 0, bad("%v", err)
+		return done, bad("%v", err)
 	}
-	return c.write(r, "patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
+	n, err := c.write(r, "patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
+	return updated{c.about(), n, len(list) - n}, err
 }
 
 // shownIDs limits the ids listed in the response to a deletion.
 const shownIDs = 100
 
-func (s *Server) deleteItem(a *answer, r *http.Request, c *collection) (any, error) {
+func (s *Server) deleteItem(_ *answer, r *http.Request, c *collection) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.write(r, "delete", func(o *opened) (int, error) { return o.store.Delete(r.Context(), id) })
-	if err != nil {
-		return nil, err
+	done, err := s.remove(r, c, api.DeleteRequest{IDs: []api.ID{api.ID(id.String())}})
+	if err == nil && done.Deleted == 0 {
+		err = noItem(id)
 	}
-	if n == 0 {
-		return nil, noItem(id)
-	}
-	return c.deleted(n, false, id), nil
+	return done, err
 }
 
 // deleteItems deletes items by id or filter, or with dry_run lists what it would delete.
@@ -103,67 +90,47 @@ func (s *Server) deleteItems(a *answer, r *http.Request, c *collection) (any, er
 	if (request.Where == nil) == (request.IDs == nil) {
 		return nil, bad("give either ids or where")
 	}
-	if len(request.IDs) > s.limits.Batch {
-		return nil, problem(http.StatusRequestEntityTooLarge, "%d ids in one request: at most %d are allowed",
-			len(request.IDs), s.limits.Batch)
-	}
-	ids, err := parseIDs(request.IDs)
-	if err != nil {
-		return nil, err
+	return s.remove(r, c, request)
+}
+
+func (s *Server) remove(r *http.Request, c *collection, request api.DeleteRequest) (done api.Deleted, err error) {
+	var ids []index.ID
+	for _, text := range request.IDs {
+		id, err := index.ParseID(string(text))
+		if err != nil {
+			return done, bad("%v", err)
+		}
+		ids = append(ids, id)
 	}
 	f := index.IDs(ids...)
 	if request.Where != nil {
 		if f, err = s.filter(*request.Where); err != nil {
-			return nil, err
+			return done, err
 		}
 		if err := f.CheckDeletion(); err != nil {
-			return nil, bad("%v", err)
+			return done, bad("%v", err)
 		}
 	}
-	x := c.open().snapshot()
-	matches, err := x.Matches(f)
+	matches, err := c.open().snapshot().Matches(f)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
-	deleted := c.deleted(0, request.DryRun)
+	about := c.about()
+	done = api.Deleted{
+		Collection: about.Collection, Fingerprint: about.Fingerprint, Deleted: len(matches), DryRun: request.DryRun,
+		IDs: []api.ID{},
+	}
 	for _, h := range matches[:min(len(matches), shownIDs)] {
-		deleted.IDs = append(deleted.IDs, api.ID(h.ID.String()))
+		done.IDs = append(done.IDs, api.ID(h.ID.String()))
 	}
-	if deleted.Deleted = len(matches); !request.DryRun {
-		deleted.Deleted, err = c.write(r, "delete", func(o *opened) (int, error) {
+	if !request.DryRun {
+		done.Deleted, err = c.write(r, "delete", func(o *opened) (int, error) {
 			if request.Where == nil {
 				return o.store.Delete(r.Context(), ids...)
 			}
 			return o.store.DeleteWhere(r.Context(), f)
 		})
 	}
-	if err != nil {
-		return nil, err
-	}
-	deleted.MoreIDs = max(deleted.Deleted-len(deleted.IDs), 0)
-	return deleted, nil
-}
-
-// deleted builds the response to a deletion.
-func (c *collection) deleted(n int, dryRun bool, ids ...index.ID) api.Deleted {
-	about := c.about()
-	a := api.Deleted{
-		Collection: about.Collection, Fingerprint: about.Fingerprint, Deleted: n, DryRun: dryRun, IDs: []api.ID{},
-	}
-	for _, id := range ids {
-		a.IDs = append(a.IDs, api.ID(id.String()))
-	}
-	return a
-}
-
-// parseIDs parses the ids of a request.
-func parseIDs(texts []api.ID) (ids []index.ID, err error) {
-	for _, text := range texts {
-		id, err := index.ParseID(string(text))
-		if err != nil {
-			return nil, bad("%v", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	done.MoreIDs = max(done.Deleted-len(done.IDs), 0)
+	return done, err
 }

@@ -26,13 +26,15 @@ type collection struct {
 	name    string
 	options CollectionOptions
 	current atomic.Pointer[opened]
-	album   *album       // nil without pictures
-	reload  sync.Mutex   // held while the file is reopened
-	recent  recentWrites //
+	album   *album     // nil without pictures
+	reload  sync.Mutex // held while the file is reopened
 	atlas   mapMaker
 	dropped atomic.Bool  // its file is closed for good
 	changed atomic.Int64 // items put, changed or deleted since the service started
-	written func(items int, took time.Duration)
+	metrics *metrics
+
+	mu     sync.Mutex
+	recent []api.Write // the latest, newest first; a new list after each
 }
 
 // opened is an open index file with its model.
@@ -52,8 +54,7 @@ func (o *opened) fingerprint() hamming.Fingerprint { return o.store.Snapshot().F
 func (c *collection) open() *opened { return c.current.Load() }
 
 func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*collection, error) {
-	c := &collection{name: o.Name, options: o}
-	c.written = func(items int, took time.Duration) { s.metrics.written(o.Name, items, took) }
+	c := &collection{name: o.Name, options: o, metrics: s.metrics}
 	now, err := s.openFile(ctx, o)
 	if err != nil {
 		return nil, err
@@ -189,29 +190,23 @@ func (c *collection) write(r *http.Request, kind string, change func(o *opened) 
 			return 0, c.gone()
 		}
 		if err == nil {
-			c.changed.Add(int64(n))
-			took := time.Since(began)
-			c.written(n, took)
-			c.recent.add(api.Write{Time: began.UTC(), Kind: kind, Items: n, Seconds: took.Seconds()})
+			c.remember(api.Write{Time: began.UTC(), Kind: kind, Items: n, Seconds: time.Since(began).Seconds()})
 		}
 		return n, err
 	}
 }
 
-// recentWrites are the latest writes, newest first.
-type recentWrites struct {
-	mu   sync.Mutex
-	list []api.Write
+// remember notes a write.
+func (c *collection) remember(w api.Write) {
+	c.changed.Add(int64(w.Items))
+	c.metrics.written(c.name, w.Items, w.Seconds)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.recent = append([]api.Write{w}, c.recent[:min(len(c.recent), 19)]...)
 }
 
-func (r *recentWrites) add(w api.Write) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.list = append([]api.Write{w}, r.list[:min(len(r.list), 19)]...)
-}
-
-func (r *recentWrites) latest() []api.Write {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]api.Write{}, r.list...)
+func (c *collection) latest() []api.Write {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]api.Write{}, c.recent...)
 }

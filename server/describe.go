@@ -88,7 +88,7 @@ func (s *Server) describeCollection(_ *answer, r *http.Request, c *collection) (
 		File: api.File{
 			Bytes: info.FileBytes, FreeBytes: info.FreeBytes, Writes: info.Writes, Created: info.Created, Note: info.Note,
 		},
-		Memory: *search.Memory(x.Memory()), Attributes: []api.Attribute{}, RecentWrites: c.recent.latest(),
+		Memory: *search.Memory(x.Memory()), Attributes: []api.Attribute{}, RecentWrites: c.latest(),
 	}
 	for _, known := range x.Attributes() {
 		a.Attributes = append(a.Attributes, api.Attribute{Name: known.Name, Kind: known.Kind.String()})

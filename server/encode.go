@@ -77,15 +77,8 @@ func (s *Server) encode(a *answer, r *http.Request, c *collection) (any, error) 
 
 // encodeRows returns the rows of a JSON request.
 func (s *Server) encodeRows(m *model.Model, r *api.EncodeRequest) (vectors.Matrix, error) {
-	rows := len(r.Vectors) + len(r.Pictures)
-	switch {
-	case len(r.Vectors) > 0 && len(r.Pictures) > 0:
-		return vectors.Matrix{}, bad("give vectors or pictures, not both")
-	case rows == 0:
-		return vectors.Matrix{}, bad("give vectors or pictures to encode")
-	case rows > s.limits.Batch:
-		return vectors.Matrix{}, problem(http.StatusRequestEntityTooLarge,
-			"%d rows in one request: at most %d are allowed", rows, s.limits.Batch)
+	if (len(r.Vectors) > 0) == (len(r.Pictures) > 0) {
+		return vectors.Matrix{}, bad("give either vectors or pictures to encode")
 	}
 	for _, b := range r.Pictures {
 		v, err := search.PictureVector(m, b, s.limits.Pixels)

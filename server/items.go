@@ -195,7 +195,7 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 	if rows, ok := givenVectors(r.Context()); ok && q.Vectors == nil && q.VectorsBase64 == nil {
 		q.Vectors = rows
 	}
-	list, err := s.list(q, o)
+	list, err := q.list(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -274,14 +274,10 @@ func (s *Server) itemVector(o *opened, it *api.NewItem) ([]float32, error) {
 
 // list returns the items of a request in row form. A request has either items or columns, and columns have exactly one
 // kind of vectors or codes: a key without effect would be an item that is not as it was sent.
-func (s *Server) list(q *itemsRequest, o *opened) ([]api.NewItem, error) {
+func (q *itemsRequest) list(o *opened) ([]api.NewItem, error) {
 	n := max(len(q.Items), len(q.IDs))
-	switch {
-	case n == 0:
+	if n == 0 {
 		return nil, bad("give items to write: items, or ids and columns")
-	case n > s.limits.Batch:
-		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
-			n, s.limits.Batch)
 	}
 	var sources []string
 	for _, c := range []struct {

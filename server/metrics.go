@@ -28,10 +28,10 @@ type histogram struct {
 	items   int // that were written
 }
 
-func (h *histogram) add(d time.Duration, items int) {
-	at, _ := slices.BinarySearch(latencies[:], d.Seconds())
+func (h *histogram) add(seconds float64, items int) {
+	at, _ := slices.BinarySearch(latencies[:], seconds)
 	h.counts[at]++
-	h.seconds += d.Seconds()
+	h.seconds += seconds
 	h.items += items
 }
 
@@ -61,17 +61,17 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	if m.times[route] == nil {
 		m.times[route] = new(histogram)
 	}
-	m.times[route].add(took, 0)
+	m.times[route].add(took.Seconds(), 0)
 }
 
 // written records a write of items.
-func (m *metrics) written(collection string, items int, took time.Duration) {
+func (m *metrics) written(collection string, items int, seconds float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.writes[collection] == nil {
 		m.writes[collection] = new(histogram)
 	}
-	m.writes[collection].add(took, items)
+	m.writes[collection].add(seconds, items)
 }
 
 // forget drops the figures of a collection, so that those created and dropped do not add up.

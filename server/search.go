@@ -118,9 +118,6 @@ func (s *Server) checkLimits(c *collection, r *api.Request) error {
 	switch {
 	case most > s.limits.K:
 		return bad("k = %d: ask for 1 to %d hits", most, s.limits.K)
-	case n > s.limits.Batch:
-		return problem(http.StatusRequestEntityTooLarge, "%d queries in one request: at most %d are allowed",
-			n, s.limits.Batch)
 	case n*most > s.limits.Hits:
 		return problem(http.StatusRequestEntityTooLarge,
 			"%d queries of %d hits each: at most %d hits are allowed in one response", n, most, s.limits.Hits)
