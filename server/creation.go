@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,21 +56,18 @@ func (s *Server) openFolder(ctx context.Context) error {
 // createCollection makes an empty collection for an uploaded model, or for the model of another collection.
 func (s *Server) createCollection(a *answer, r *http.Request) (any, error) {
 	name := r.PathValue("collection")
-	switch {
-	case s.options.Folder == "":
+	if s.options.Folder == "" {
 		return nil, problem(http.StatusForbidden,
 			"this service creates no collections: it was started without a folder for them")
-	case !validName.MatchString(name):
-		return nil, bad("a collection cannot be called %.80q: use up to 64 letters, digits, '.', '_' and '-', "+
-			"beginning with a letter or a digit", name)
-	case strings.HasPrefix(strings.ToLower(name), reserved):
+	}
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(strings.ToLower(name), reserved) {
 		return nil, bad("names that begin with %s are those of uploads: choose another one", reserved)
 	}
 	o, err := s.newIndex(a, r)
-	if err == nil {
-		err = expects(r, o.Fingerprint)
-	}
-	if err != nil {
+	if err := cmp.Or(err, expects(r, o.Fingerprint)); err != nil {
 		return nil, err
 	}
 	c, err := s.create(r.Context(), name, o)

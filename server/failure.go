@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -43,14 +44,12 @@ func bad(format string, args ...any) error { return problem(http.StatusBadReques
 
 // errorAnswer is the body of every error response.
 type errorAnswer struct {
-	Error errorText `json:"error"`
-}
-
-type errorText struct {
-	Status    int           `json:"status"`
-	Code      api.ErrorCode `json:"code"`
-	Message   string        `json:"message"`
-	RequestID string        `json:"request_id"`
+	Error struct {
+		Status    int           `json:"status"`
+		Code      api.ErrorCode `json:"code"`
+		Message   string        `json:"message"`
+		RequestID string        `json:"request_id"`
+	} `json:"error"`
 }
 
 // statusOf maps the error codes of package api to HTTP statuses.
@@ -80,7 +79,11 @@ func (s *Server) writeError(a *answer, r *http.Request, err error) {
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
 	}
 	a.err = cmp.Or(f.log, text)
-	writeJSON(a, f.status, errorAnswer{errorText{f.status, cmp.Or(f.code, api.CodeOf(f.status)), text, a.id}})
+	var e errorAnswer
+	e.Error.Status, e.Error.Code = f.status, cmp.Or(f.code, api.CodeOf(f.status))
+	e.Error.Message, e.Error.RequestID = text, a.id
+	b, _ := json.Marshal(e) // which never fails
+	a.body(f.status, kindJSON, append(b, '\n'))
 }
 
 // failureOf maps an error to an HTTP status.
@@ -88,6 +91,9 @@ func failureOf(r *http.Request, err error) *failure {
 	f, large, refused := new(failure), new(http.MaxBytesError), new(api.Error)
 	var timeout net.Error
 	err = search.Coded(err)
+	is := func(errs ...error) bool {
+		return slices.ContainsFunc(errs, func(target error) bool { return errors.Is(err, target) })
+	}
 	switch {
 	case errors.As(err, &f):
 		return &failure{status: f.status, text: err.Error()}
@@ -96,36 +102,26 @@ func failureOf(r *http.Request, err error) *failure {
 	case errors.As(err, &large):
 		return &failure{status: http.StatusRequestEntityTooLarge,
 			text: fmt.Sprintf("the request exceeds the limit of %d bytes", large.Limit)}
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case is(os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return &failure{status: http.StatusRequestTimeout, text: "the request arrived too slowly"}
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case is(io.ErrUnexpectedEOF):
 		return &failure{status: http.StatusBadRequest, text: "the request ended early"}
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return &failure{status: http.StatusInsufficientStorage,
-			text: "the disk is full: nothing was written, searches still work; free some space and try again"}
-	case errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrClosed), errors.Is(err, hamming.ErrDamaged):
-		return &failure{status: http.StatusServiceUnavailable, log: err.Error(),
-			text: "the collection's file cannot be written or read at the moment, searches still work: see the service's log"}
-	case errors.Is(err, context.Canceled) && r.Context().Err() == nil, errors.Is(err, context.DeadlineExceeded):
-		return &failure{status: http.StatusServiceUnavailable, text: "the service is stopping"}
-	case errors.Is(err, context.Canceled): // the client has hung up, which is no fault of the service
+	case is(context.Canceled) && r.Context().Err() != nil: // the client has hung up, which is no fault of the service
 		return &failure{status: http.StatusBadRequest, text: err.Error()}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return &failure{status: http.StatusInternalServerError, log: err.Error(),
-			text: "a file of the collection cannot be read: see the service's log"}
 	}
 	// The error of a file or a bug may name a path of this machine, which is nothing for clients.
-	return &failure{status: http.StatusInternalServerError, text: "internal error: see the service's log",
-		log: err.Error()}
-}
-
-// writeJSON sends v as JSON.
-func writeJSON(a *answer, status int, v any) {
-	b, err := json.Marshal(v)
-	if err != nil { // a NaN or infinity
-		status = http.StatusInternalServerError
-		b, _ = json.Marshal(errorAnswer{errorText{status, api.CodeOf(status), "the answer cannot be written: " + err.Error(),
-			a.id}})
+	f = &failure{status: http.StatusInternalServerError, text: "internal error: see the service's log", log: err.Error()}
+	switch {
+	case is(syscall.ENOSPC, syscall.EDQUOT):
+		f.status = http.StatusInsufficientStorage
+		f.text = "the disk is full: nothing was written, searches still work; free some space and try again"
+	case is(store.ErrReadOnly, store.ErrClosed, hamming.ErrDamaged):
+		f.status = http.StatusServiceUnavailable
+		f.text = "the collection's file cannot be written or read at the moment, searches still work: see the service's log"
+	case is(context.Canceled, context.DeadlineExceeded):
+		f.status, f.text = http.StatusServiceUnavailable, "the service is stopping"
+	case is(fs.ErrNotExist, fs.ErrPermission):
+		f.text = "a file of the collection cannot be read: see the service's log"
 	}
-	a.body(status, kindJSON, append(b, '\n'))
+	return f
 }

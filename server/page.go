@@ -1,18 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io/fs"
 	"net/http"
 	"path"
-	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 //go:embed page
@@ -23,26 +18,19 @@ var openAPI []byte
 
 // asset is a file of the web page, or a map.
 type asset struct {
-	kind         string
-	plain, small []byte // uncompressed and gzipped
-	tag          string // changes with the content
+	kind string
+	body []byte
+	tag  string // changes with the content
 }
 
-// assets holds the files of the page by name, compressed once.
+// assets holds the files of the page by name.
 var assets = sync.OnceValue(func() map[string]asset {
-	all := map[string]asset{}
-	files, err := fs.ReadDir(pageFiles, "page")
-	if err != nil {
-		panic("server: " + err.Error())
-	}
+	all := map[string]asset{"openapi.json": newAsset("openapi.json", openAPI)}
+	files, _ := pageFiles.ReadDir("page") // nothing fails: the files are part of the program
 	for _, f := range files {
-		b, err := pageFiles.ReadFile("page/" + f.Name())
-		if err != nil {
-			panic("server: " + err.Error())
-		}
+		b, _ := pageFiles.ReadFile("page/" + f.Name())
 		all[f.Name()] = newAsset(f.Name(), b)
 	}
-	all["openapi.json"] = newAsset("openapi.json", openAPI)
 	return all
 })
 
@@ -53,12 +41,8 @@ var kinds = map[string]string{
 }
 
 func newAsset(name string, b []byte) asset {
-	var small bytes.Buffer
-	z := gzip.NewWriter(&small)
-	_, _ = z.Write(b) // to memory
-	_ = z.Close()
 	sum := sha256.Sum256(b)
-	return asset{kinds[path.Ext(name)], b, small.Bytes(), `"` + hex.EncodeToString(sum[:12]) + `"`}
+	return asset{kinds[path.Ext(name)], b, `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
 // file sends a file of the page, or the one that the address names.
@@ -78,15 +62,9 @@ func (f asset) send(a *answer, r *http.Request) {
 	h := a.Header()
 	h.Set("ETag", f.tag)
 	h.Set("Cache-Control", "no-cache") // browsers revalidate every time
-	h.Set("Vary", "Accept-Encoding")
 	if r.Header.Get("If-None-Match") == f.tag {
 		a.WriteHeader(http.StatusNotModified)
 		return
 	}
-	b := f.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		b = f.small
-	}
-	a.body(http.StatusOK, f.kind, b)
+	a.body(http.StatusOK, f.kind, f.body)
 }

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -202,11 +203,15 @@ func (s *Server) handle(at route) {
 		if err == nil {
 			v, err = at.answer(a, r)
 		}
+		var b []byte
+		if err == nil && v != nil {
+			b, err = json.Marshal(v) // a NaN fails
+		}
 		switch {
 		case err != nil:
 			s.writeError(a, r, err)
 		case v != nil:
-			writeJSON(a, cmp.Or(a.status, http.StatusOK), v)
+			a.body(cmp.Or(a.status, http.StatusOK), kindJSON, append(b, '\n'))
 		}
 	})
 }
@@ -266,11 +271,18 @@ func (s *Server) MountTry(routes ...Route) {
 // validName restricts collection names, because they appear in URLs.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
+func checkName(name string) error {
+	if !validName.MatchString(name) {
+		return bad("a collection cannot be called %.80q: use up to 64 letters, digits, '.', '_' and '-', "+
+			"beginning with a letter or a digit", name)
+	}
+	return nil
+}
+
 // AddCollection opens an index and starts serving it.
 func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
-	if !validName.MatchString(o.Name) {
-		return fmt.Errorf("a collection cannot be called %q: use up to 64 letters, digits, '.', '_' and '-', "+
-			"beginning with a letter or a digit", o.Name)
+	if err := checkName(o.Name); err != nil {
+		return err
 	}
 	s.mu.RLock()
 	_, there := s.collections[o.Name]

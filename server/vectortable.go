@@ -52,22 +52,17 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 // knownID finds the item for a row. Pictures are known by path; an item may have only the part below the folder or
 // archive, which may have been elsewhere when the index was made.
 func knownID(x *index.Snapshot, id index.ID, paths ...string) (index.ID, bool) {
-	if _, known := x.Get(id); known {
-		return id, true
-	}
+	candidates := []index.ID{id}
 	for _, path := range paths {
-		below, found := strings.CutPrefix(id.String(), strings.TrimSuffix(filepath.ToSlash(path), "/")+"/")
-		if !found || below == "" {
-			continue
+		folder := strings.TrimSuffix(filepath.ToSlash(path), "/") + "/"
+		if below, found := strings.CutPrefix(id.String(), folder); found && below != "" {
+			candidates = append(candidates, index.Text(below))
 		}
-		if id := index.Text(below); has(x, id) {
-			return id, true
+	}
+	for _, c := range candidates {
+		if _, known := x.Get(c); known {
+			return c, true
 		}
 	}
 	return id, false
-}
-
-func has(x *index.Snapshot, id index.ID) bool {
-	_, known := x.Get(id)
-	return known
 }
