@@ -12,6 +12,7 @@ import (
 	"hashgrove/internal/index"
 	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
+	"hashgrove/server/internal/atlas"
 )
 
 // about is the common head of responses about a collection.
@@ -74,12 +75,8 @@ func (s *Server) listItems(a *answer, r *http.Request, c *collection) (any, erro
 	if sample && p.Get("after") != "" {
 		return nil, bad("a sample is not a page: leave out after")
 	}
-	if sample && total > limit { // spread evenly, so that there are some of every class
-		spread := make([]index.Hit, limit)
-		for i := range spread {
-			spread[i] = matches[i*total/limit]
-		}
-		matches = spread
+	if sample {
+		matches = atlas.Evenly(matches, limit) // so that there are some of every class
 	}
 	page := api.ItemsPage{
 		Collection: c.name, Fingerprint: x.Fingerprint().String(), Items: []api.Item{}, Total: total,

@@ -9,6 +9,7 @@ package atlas
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -23,16 +24,76 @@ const MaxPoints = 4_000
 // neighbourCount is the number of nearest codes that each code is drawn to.
 const neighbourCount = 10
 
+// mostItems is the largest number of items that are looked at: more are sampled.
+const mostItems = 50_000
+
 // Map is a layout of codes. Point i stands for the items of Groups[i].
 type Map struct {
-	Groups []index.Group
+	Groups []Group
 	X, Y   []uint16 // the longer side runs from 0 to 65535, and the other is centred
 	All    bool     // every distinct code has a point; else the points are a fair sample
 }
 
+// Group is the items that share a code.
+type Group struct {
+	ID    index.ID // the first of their ids
+	Items int      // number of items
+	Label string   // the most frequent label, alphabetically first among equals; empty if none has one
+}
+
+// Evenly returns n entries of a list, from all over it, or all if there are no more.
+func Evenly[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	some := make([]T, n)
+	for i := range some {
+		some[i] = list[i*len(list)/n]
+	}
+	return some
+}
+
+// groupItems returns the distinct codes with their items, ordered by the groups' ids, and whether these are all.
+func groupItems(s *index.Snapshot) (codes hamming.Codes, groups []Group, all bool, err error) {
+	hits, err := s.Matches(index.Filter{})
+	type group struct {
+		Group
+		code   []uint64
+		labels map[string]int // items with each
+	}
+	var list []*group
+	known := map[string]*group{}
+	for _, h := range Evenly(hits, mostItems) {
+		it := s.Item(h)
+		key := fmt.Sprint(it.Code)
+		g := known[key]
+		if g == nil {
+			g = &group{Group{ID: it.ID}, it.Code, map[string]int{}}
+			known[key], list = g, append(list, g)
+		}
+		g.Items++
+		if it.Label != "" {
+			g.labels[it.Label]++
+		}
+	}
+	codes = hamming.NewCodes(0, s.Bits())
+	for _, g := range Evenly(list, MaxPoints) {
+		for label, n := range g.labels { // the winner does not depend on the order
+			if most := g.labels[g.Label]; n > most || n == most && label < g.Label {
+				g.Label = label
+			}
+		}
+		codes.Data, groups = append(codes.Data, g.code...), append(groups, g.Group)
+	}
+	return codes, groups, len(hits) <= mostItems && len(list) <= MaxPoints, err
+}
+
 // Make lays out the codes of a snapshot.
 func Make(ctx context.Context, s *index.Snapshot) (*Map, error) {
-	codes, groups, all := s.Groups(MaxPoints)
+	codes, groups, all, err := groupItems(s)
+	if err != nil {
+		return nil, err
+	}
 	y := make([][2]float64, codes.Len())
 	if codes.Len() > 1 {
 		near, err := neighbours(ctx, codes, s.Detail())

@@ -83,7 +83,7 @@ func TestNeighboursAreTheNearest(t *testing.T) {
 }
 
 // sameLabelShare returns the share of the ten nearest points in the plane that have a point's label.
-func sameLabelShare(y [][2]float64, groups []index.Group) (share float64) {
+func sameLabelShare(y [][2]float64, groups []Group) (share float64) {
 	for q := range 300 {
 		order := make([]int, len(y))
 		for i := range order {
@@ -112,7 +112,10 @@ func TestMapsKeepNeighboursTogether(t *testing.T) {
 	for i := range y {
 		y[i] = [2]float64{float64(m.X[i]), float64(m.Y[i])}
 	}
-	codes, groups, _ := s.Groups(MaxPoints)
+	codes, groups, _, err := groupItems(s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	share, alone := sameLabelShare(y, m.Groups), sameLabelShare(farPlane(codes), groups)
 	if share < 0.98 || share < alone+0.2 || alone < 0.3 { // by chance it would be a twelfth
 		t.Errorf("share %.3f, at the start %.3f", share, alone)
