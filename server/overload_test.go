@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"regexp"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -108,9 +107,6 @@ func largeSearch() string {
 	b.WriteString("]}")
 	return b.String()
 }
-
-// searchesEnded is a line of the metrics, for each status.
-var searchesEnded = regexp.MustCompile(`(?m)^hashgrove_requests_total\{route="[^"]*/search",status="\d+"\} (\d+)$`)
 
 // TestBusy keeps all places taken, and asks for more.
 func TestBusy(t *testing.T) {
