@@ -18,26 +18,10 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
-	"hashgrove/internal/vectors"
 	"hashgrove/server"
 )
-
-// npyOf returns a NumPy file of float32.
-func npyOf(x vectors.Matrix) []byte {
-	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", x.Rows, x.Cols)
-	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
-	b := append([]byte{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, byte(len(text)), byte(len(text) >> 8)}, text...)
-	return append(b, floats(x)...)
-}
-
-func floats(x vectors.Matrix) []byte {
-	var b []byte
-	for _, v := range x.Data {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
-}
 
 // found is what the tests look at in an answer to a search.
 type found struct {
@@ -65,21 +49,21 @@ type hit struct {
 // TestFormsOfQueries sends the same query in every form that HTTP has; package search compares answers with the definition.
 func TestFormsOfQueries(t *testing.T) {
 	w := newShop(t, nil)
-	if st, err := store.Open(ctx, w.path, store.OpenOptions{ReadOnly: true, Wait: -1}); err == nil {
+	if st, err := store.Open(ctx, w.files.shop, store.OpenOptions{ReadOnly: true, Wait: -1}); err == nil {
 		t.Error("the file of a collection that can be written is not locked")
 		_ = st.Close()
 	}
 	const path = "/v1/collections/shop/search"
-	where := `price < 200 and tag in ("t1", "t2")`
+	where := `price < 200 and tag in ("tag 1", "tag 2")`
 	query := url.Values{"k": {"7"}, "where": {where}}.Encode()
 	var want found
 	w.get(&want, "POST", path, map[string]any{"id": 5, "k": 7, "where": where})
 	packed, err := hex.DecodeString(want.Results[0].Code)
-	if err != nil || len(want.Results[0].Hits) != 7 || want.Collection != "shop" || want.Items != servedRows ||
+	if err != nil || len(want.Results[0].Hits) != 7 || want.Collection != "shop" || want.Items != shopItems+1 ||
 		want.Fingerprint != w.model.Fingerprint().String() {
 		t.Fatalf("%+v, %v", want, err)
 	}
-	one := vectors.Matrix{Rows: 1, Cols: servedDim, Data: w.x.Row(5)}
+	one := packFloats(w.row(5)...)
 	for name, ask := range map[string]func(a *found){
 		"base64": func(a *found) {
 			w.get(a, "POST", path, map[string]any{"code_base64": base64.StdEncoding.EncodeToString(packed), "k": 7, "where": where})
@@ -88,8 +72,10 @@ func TestFormsOfQueries(t *testing.T) {
 			w.get(a, "POST", path, map[string]any{"queries": []any{map[string]any{"id": "5"}}, "k": 7, "where": where})
 		},
 		"address": func(a *found) { w.get(a, "GET", path+"?id=5&"+query, nil) },
-		"floats":  func(a *found) { w.get(a, "POST", path+"?"+query, floats(one)) },
-		"npy":     func(a *found) { w.get(a, "POST", path+"?"+query, npyOf(one), "Content-Type", "application/x-npy") },
+		"floats":  func(a *found) { w.get(a, "POST", path+"?"+query, []byte(one)) },
+		"npy": func(a *found) {
+			w.get(a, "POST", path+"?"+query, npy("(1, 4)", w.row(5)...), "Content-Type", "application/x-npy")
+		},
 	} {
 		var a found
 		ask(&a)
@@ -101,40 +87,36 @@ func TestFormsOfQueries(t *testing.T) {
 
 func TestEncodingEqualsTheModel(t *testing.T) {
 	w := newShop(t, nil)
-	want, err := w.model.Encode(ctx, w.x, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var packed []byte
+	var values []float32
 	var digits []string
-	for i := range want.Len() {
-		packed = want.AppendBytes(packed, i)
-		digits = append(digits, hex.EncodeToString(want.AppendBytes(nil, i)))
+	var packed []byte
+	for _, row := range w.x {
+		code, err := w.model.EncodeRow(row)
+		ok(t, err)
+		values, digits = append(values, row...), append(digits, search.HexCode(code, 64))
+		packed = binary.BigEndian.AppendUint64(packed, code[0])
 	}
-	rows := make([][]float32, w.x.Rows)
-	for i := range rows {
-		rows[i] = w.x.Row(i)
-	}
+	floats, array := []byte(packFloats(values...)), npy("(300, 4)", values...)
 	const path = "/v1/collections/shop/encode"
 	var a struct {
 		Codes   []string
 		Margins [][]float32
 		Bits    int
 	}
-	w.get(&a, "POST", path, map[string]any{"vectors": rows, "margins": true})
-	if !slices.Equal(a.Codes, digits) || len(a.Margins) != len(rows) || a.Bits != servedBits {
+	w.get(&a, "POST", path, map[string]any{"vectors": w.x, "margins": true})
+	if !slices.Equal(a.Codes, digits) || len(a.Margins) != len(w.x) || a.Bits != 64 {
 		t.Errorf("JSON: %d codes, %d margins", len(a.Codes), len(a.Margins))
 	}
-	if _, h, b := w.call("POST", path, floats(w.x), "Accept", "application/octet-stream"); !bytes.Equal(b, packed) ||
+	if _, h, b := w.call("POST", path, floats, "Accept", "application/octet-stream"); !bytes.Equal(b, packed) ||
 		h.Get("Hashgrove-Fingerprint") != w.model.Fingerprint().String() {
 		t.Error("packed codes differ")
 	}
-	_, _, b := w.call("POST", path, npyOf(w.x), "Content-Type", "application/x-npy", "Accept", "application/octet-stream")
+	_, _, b := w.call("POST", path, array, "Content-Type", "application/x-npy", "Accept", "application/octet-stream")
 	if !bytes.Equal(b, packed) {
 		t.Error("the codes of a NumPy array differ")
 	}
-	w.refused(406, "POST", path, floats(w.x), "Accept", "text/html")
-	w.refused(400, "POST", path, map[string]any{"vectors": [][]float32{{1, 2, 3, 4, 5, 6}, {1}}})
+	w.refused(406, "POST", path, floats, "Accept", "text/html")
+	w.refused(400, "POST", path, map[string]any{"vectors": [][]float32{{1, 2, 3, 4}, {1}}})
 	w.refused(400, "POST", path, map[string]any{})
 }
 
@@ -142,11 +124,11 @@ func TestItemsCanBeChanged(t *testing.T) {
 	w := newShop(t, nil)
 	const items = "/v1/collections/shop/items"
 	var put struct{ Written int }
-	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"vector": w.x.Row(0), "label": "new", "attributes": map[string]any{"price": 1}})
+	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"vector": w.row(1), "label": "new", "attributes": map[string]any{"price": 1}})
 	if put.Written != 1 {
 		t.Errorf("%+v", put)
 	}
-	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"code": "ffff", "tags": []string{"x"}})
+	w.get(&put, "PUT", items+"/a%2Fb%20%22c%22", map[string]any{"code": "ffff000000000000", "tags": []string{"x"}})
 	var one struct {
 		Item struct {
 			ID, Code, Label string
@@ -155,7 +137,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		}
 	}
 	w.get(&one, "GET", items+"/a%2Fb%20%22c%22", nil)
-	if it := one.Item; it.ID != `a/b "c"` || it.Code != "ffff" || it.Label != "new" || it.Attributes["price"] != 1.0 {
+	if it := one.Item; it.ID != `a/b "c"` || it.Code != "ffff000000000000" || it.Label != "new" || it.Attributes["price"] != 1.0 {
 		t.Errorf("%+v", it)
 	}
 	var n struct {
@@ -205,7 +187,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		}
 		page = "?limit=50&after=" + url.QueryEscape(fmt.Sprint(list.Next))
 	}
-	if seen != servedRows+1 {
+	if seen != (shopItems+1)+1 {
 		t.Errorf("pages have %d items", seen)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`, "dry_run": true})
@@ -213,7 +195,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Errorf("a dry run: %+v", n)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `has id`, "dry_run": true})
-	if n.Deleted != servedRows+1 || len(n.IDs) != 100 || n.MoreIDs != n.Deleted-100 {
+	if n.Deleted != (shopItems+1)+1 || len(n.IDs) != 100 || n.MoreIDs != n.Deleted-100 {
 		t.Errorf("%d of %d ids are listed, and %d are said to be left out", len(n.IDs), n.Deleted, n.MoreIDs)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`})
@@ -225,7 +207,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 	w.get(&n, "DELETE", items+"/8", nil)
 	w.refused(404, "DELETE", items+"/8", nil)
 	columns := map[string]any{
-		"ids": []any{1000, 1001}, "vectors_base64": base64.StdEncoding.EncodeToString(floats(vectors.Matrix{Data: w.x.Data[:2*servedDim]})),
+		"ids": []any{1000, 1001}, "vectors_base64": packed(w.row(1), w.row(2)),
 		"labels": []string{"p", "q"}, "mode": "add",
 	}
 	w.get(&n, "POST", items, columns)
@@ -240,7 +222,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := store.Verify(ctx, backup, nil)
-	if err != nil || report.Items != servedRows+1-2-1-1+2 {
+	if err != nil || report.Items != (shopItems+1)+1-2-1-1+2 {
 		t.Errorf("backup: %+v, %v", report, err)
 	}
 	var described struct {
@@ -257,13 +239,13 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 	w := newShop(t, nil)
 	next := filepath.Join(t.TempDir(), "next.hgi")
 	shorter := w.model.Prefix(12)
-	w.fill(next, shorter)
+	writeIndex(t, next, shorter, shopBatch(t, shorter))
 	var a struct {
 		Bits        int
 		Fingerprint string
 	}
 	w.get(&a, "POST", "/v1/collections/shop/reload", nil) // nothing has changed
-	if a.Bits != servedBits {
+	if a.Bits != 64 {
 		t.Fatalf("%+v", a)
 	}
 	stop, failed := make(chan struct{}), make(chan string, 1)
@@ -283,7 +265,7 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 			_ = r.Body.Close()
 		}
 	}()
-	if err := os.Rename(next, w.path); err != nil {
+	if err := os.Rename(next, w.files.shop); err != nil {
 		t.Fatal(err)
 	}
 	w.refused(503, "DELETE", "/v1/collections/shop/items/3", nil) // the old file lost its name
@@ -297,10 +279,10 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 	}
 	var n struct{ Deleted int }
 	w.get(&n, "DELETE", "/v1/collections/shop/items/3", nil)
-	if err := os.WriteFile(w.path+".new", []byte("not an index"), 0o666); err != nil {
+	if err := os.WriteFile(w.files.shop+".new", []byte("not an index"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(w.path+".new", w.path); err != nil {
+	if err := os.Rename(w.files.shop+".new", w.files.shop); err != nil {
 		t.Fatal(err)
 	}
 	w.refused(503, "POST", "/v1/collections/shop/reload", nil)
@@ -353,8 +335,8 @@ func TestAccess(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	w := newShop(t, func(o *server.Options) { o.ReadOnly, o.Folder = true, "" })
 	w.refused(403, "DELETE", "/v1/collections/shop/items/3", nil)
-	w.refused(403, "PUT", "/v1/collections/shop/items/3", `{"code": "ffff"}`)
-	st, err := store.Open(ctx, w.path, store.OpenOptions{ReadOnly: true})
+	w.refused(403, "PUT", "/v1/collections/shop/items/3", `{"code": "ffff000000000000"}`)
+	st, err := store.Open(ctx, w.files.shop, store.OpenOptions{ReadOnly: true})
 	if err != nil {
 		t.Fatal("another reader:", err)
 	}
@@ -384,8 +366,8 @@ func TestFacetsModelAndReasons(t *testing.T) {
 		}
 	}
 	w.get(&f, "GET", "/v1/collections/shop/facets?where="+url.QueryEscape(`label = "boots"`), nil)
-	if f.Items != 80 || len(f.Labels) != 1 || f.Labels[0].Count != 80 || len(f.Tags) != 4 || len(f.Attributes) != 2 ||
-		f.Attributes[1].Min != 0.0 || f.Attributes[1].Max != 237.0 || len(f.Attributes[1].Histogram) != 20 {
+	if f.Items != 101 || len(f.Labels) != 1 || f.Labels[0].Count != 101 || len(f.Tags) != 5 || len(f.Attributes) != 4 ||
+		f.Attributes[1].Min != 0.0 || f.Attributes[1].Max != 57.0 || len(f.Attributes[1].Histogram) != 20 {
 		t.Errorf("%+v", f)
 	}
 	w.refused(400, "GET", "/v1/collections/shop/facets?where=nothing%3D1", nil)
@@ -404,7 +386,7 @@ func TestFacetsModelAndReasons(t *testing.T) {
 	for _, i := range m.Importance {
 		sum += i.Share
 	}
-	if m.Kind != "trees" || m.Dims != servedDim || math.Abs(sum-1) > 1e-9 || m.Info["sketch"] != nil {
+	if m.Kind != "trees" || m.Dims != 4 || math.Abs(sum-1) > 1e-9 || m.Info["sketch"] != nil {
 		t.Errorf("%+v, shares %g", m, sum)
 	}
 	var e struct {
@@ -418,7 +400,7 @@ func TestFacetsModelAndReasons(t *testing.T) {
 		}
 		Columns []map[string]any
 	}
-	w.get(&e, "POST", "/v1/collections/shop/explain", map[string]any{"query": map[string]any{"vector": w.x.Row(0)}, "id": 4})
+	w.get(&e, "POST", "/v1/collections/shop/explain", map[string]any{"query": map[string]any{"vector": w.row(1)}, "id": 3})
 	differ, reasons := 0, 0
 	for _, b := range e.Bits {
 		if reasons += len(b.Reasons); b.Agree != (b.Query == b.Item) || b.MarginQuery == nil || b.MarginItem == nil ||

@@ -96,7 +96,7 @@ func pngBytes(p image.Image) []byte {
 // shopBatch returns the items of shop, with ids from 1 on.
 func shopBatch(t testing.TB, m *model.Model) *index.Batch {
 	t.Helper()
-	b := index.NewBatch(64)
+	b := index.NewBatch(m.Encoder.Bits())
 	b.Fingerprint = m.Fingerprint()
 	x, labels := shopRows()
 	for i, row := range x {

@@ -2,11 +2,9 @@ package server_test
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -26,20 +24,14 @@ func TestBlankFiltersDeleteNothing(t *testing.T) {
 	}
 	var a struct{ Deleted int }
 	w.get(&a, "POST", "/v1/collections/shop/delete", map[string]any{"where": "has id"})
-	if a.Deleted != servedRows {
-		t.Errorf("%d deleted after blank filters, want all %d", a.Deleted, servedRows)
+	if a.Deleted != shopItems+1 {
+		t.Errorf("%d deleted after blank filters, want all %d", a.Deleted, shopItems+1)
 	}
 }
 
 // packed returns values as base64.
 func packed(rows ...[]float32) string {
-	var b []byte
-	for _, row := range rows {
-		for _, v := range row {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-	}
-	return base64.StdEncoding.EncodeToString(b)
+	return base64.StdEncoding.EncodeToString([]byte(packFloats(slices.Concat(rows...)...)))
 }
 
 // TestWritesBringVectors: after a write a search by id is a search by the vector that was written, and so are rerankings
@@ -67,48 +59,48 @@ func TestWritesBringVectors(t *testing.T) {
 			t.Errorf("%s: the vector is %v, want %v", when, a.Vector, vector)
 		}
 	}
-	far := func(by float32) []float32 { return []float32{by, -by, by, by, -by, by} }
-	same("at the start", 5, w.x.Row(5))
+	far := func(by float32) []float32 { return []float32{by, -by, by, -by} }
+	same("at the start", 5, w.row(5))
 	w.get(new(any), "PUT", shop+"/items/5", map[string]any{"vector": far(9)})
 	same("put", 5, far(9))
-	w.get(new(any), "POST", shop+"/items", map[string]any{"ids": []int{5, 6}, "vectors_base64": packed(far(-9), w.x.Row(5))})
+	w.get(new(any), "POST", shop+"/items", map[string]any{"ids": []int{5, 6}, "vectors_base64": packed(far(-9), w.row(5))})
 	same("packed", 5, far(-9))
-	same("packed", 6, w.x.Row(5))
+	same("packed", 6, w.row(5))
 	w.refused(409, "POST", shop+"/items", map[string]any{"ids": []int{7, 5}, "vectors": [][]float32{far(9), far(9)}, "mode": "add"})
 	same("refused", 5, far(-9))
-	same("refused", 7, w.x.Row(7))
+	same("refused", 7, w.row(7))
 	w.get(new(any), "DELETE", shop+"/items/5", nil)
-	w.get(new(any), "PUT", shop+"/items/5", map[string]any{"vector": w.x.Row(8)})
-	same("deleted and put", 5, w.x.Row(8))
+	w.get(new(any), "PUT", shop+"/items/5", map[string]any{"vector": w.row(8)})
+	same("deleted and put", 5, w.row(8))
 	w.get(new(any), "PATCH", shop+"/items/5", map[string]any{"label": "caps"})
-	same("patched", 5, w.x.Row(8))
-	w.get(new(any), "PUT", shop+"/items/5", map[string]any{"code": "0ff0"})
+	same("patched", 5, w.row(8))
+	w.get(new(any), "PUT", shop+"/items/5", map[string]any{"code": "0ff0000000000000"})
 	w.refused(404, "GET", shop+"/vector/5", nil)
 	w.refused(400, "POST", shop+"/search", map[string]any{"id": 5, "rerank": "euclidean"})
 
-	w.get(new(any), "PUT", shop+"/items/9", map[string]any{"vector": w.x.Row(10)})
-	other := w.path + ".new" // the file on disk is as the service started with, but item 5 came with a code since
-	w.fill(other, w.model)
-	if err := os.Rename(other, w.path); err != nil {
+	w.get(new(any), "PUT", shop+"/items/9", map[string]any{"vector": w.row(10)})
+	other := w.files.shop + ".new" // the file on disk is as the service started with, but item 5 came with a code since
+	writeIndex(t, other, w.model, shopBatch(t, w.model))
+	if err := os.Rename(other, w.files.shop); err != nil {
 		t.Fatal(err)
 	}
 	w.get(new(any), "POST", shop+"/reload", nil)
-	same("reloaded", 5, w.x.Row(5))
-	same("reloaded", 9, w.x.Row(9))
+	same("reloaded", 5, w.row(5))
+	same("reloaded", 9, w.row(9))
 }
 
 // TestVectorsOfAnotherDay: the file of vectors that a service is started with is older than an item.
 func TestVectorsOfAnotherDay(t *testing.T) {
 	w := newShop(t, nil)
-	w.get(new(any), "PUT", "/v1/collections/shop/items/5", map[string]any{"vector": []float32{9, -9, 9, 9, -9, 9}})
+	w.get(new(any), "PUT", "/v1/collections/shop/items/5", map[string]any{"vector": []float32{9, -9, 9, -9}})
 	ok(t, w.Close())
 	again := serve(t, func(o *server.Options) {
-		o.Collections = []server.CollectionOptions{{Name: "shop", Path: w.path, Vectors: w.vectorsFile}}
+		o.Collections = []server.CollectionOptions{{Name: "shop", Path: w.files.shop, Vectors: w.files.vectors}}
 	})
 	again.must(t, 404, "GET", shop+"/vector/5", "")
 	var a struct{ Vector []float32 }
 	ok(t, json.Unmarshal([]byte(again.must(t, 200, "GET", shop+"/vector/6", "")), &a))
-	if !slices.Equal(a.Vector, w.x.Row(6)) {
+	if !slices.Equal(a.Vector, w.row(6)) {
 		t.Errorf("the vector of another item is %v", a.Vector)
 	}
 }
