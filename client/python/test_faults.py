@@ -247,29 +247,6 @@ class Processes(unittest.TestCase):
                                  text=True, timeout=300, env={**os.environ, "TMPDIR": folder})
         self.assertEqual((out.returncode, out.stdout.strip()), (0, "fine []"))
 
-    def test_reader_of_windows(self):
-        """Where reads cannot be interrupted a thread reads, and all is the same."""
-        worker._threaded = True
-        self.addCleanup(setattr, worker, "_threaded", False)
-        self.addCleanup(worker.shared().close)
-        worker.shared().close()
-        self.hasher.transform(self.X)
-        session = worker.shared()._session
-        session._tidy()
-        self.assertFalse(session.output.closed, "the pipe is closed while a thread reads from it")
-        np.testing.assert_array_equal(self.hasher.transform(np.tile(self.X, (500, 1)))[:400], self.codes)
-        os.kill(worker.shared().pid, signal.SIGKILL)
-        np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
-        with Index(FastHash(bits=8, effort="quick").fit(self.X, self.y)) as shop:
-            shop.add(range(len(self.X)), self.X)
-            self.assertEqual(shop.search(self.X[:3], k=2).ids.shape, (3, 2))
-            os.kill(shop.pid, signal.SIGKILL)
-            with self.assertRaises(hashgrove.WorkerDied):
-                shop.search(self.X[:3])
-        for _ in range(20):  # pipes of the next process have the numbers of those before
-            os.kill(worker.shared().pid, signal.SIGKILL)
-            np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
-
     def test_end_of_python(self):
         """However Python ends, its processes end."""
         for how in ("", "os._exit(0)", "os.kill(os.getpid(), 9)"):

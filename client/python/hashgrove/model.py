@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import html
+import itertools
 import os
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -155,33 +156,26 @@ class Model:
         """Send the rows in blocks, some of them ahead of the answers."""
         w = worker.shared()
         session = w.session()
-        params: dict[str, Any] = {"model": self.number(w, session)}
-        if margins:
-            params["margins"] = True
-        if threads:
-            params["threads"] = threads
+        params = {"model": self.number(w, session), "margins": margins, "threads": threads or 0}
         n, width = x.shape
         each = max(1, _block // max(1, width * x.dtype.itemsize))
-        if n <= each:
-            return self._ask(session, params, x)
-        columns = self.bits if margins else (self.bits + 7) // 8
-        out = np.empty((n, columns), dtype=np.float32 if margins else np.uint8)
-        with ThreadPoolExecutor(_ahead) as pool:
-            asked = {first: pool.submit(self._ask, session, {**params, "first": first},
-                                        Blocks(x.array[first:first + each], x.type)) for first in range(0, n, each)}
-            try:
-                for first, codes in asked.items():  # the first of several errors is raised
-                    out[first:first + each] = codes.result()
-            finally:
-                for codes in asked.values():
-                    codes.cancel()
-        return out
-
-    def _ask(self, session: Any, params: dict, x: Blocks) -> np.ndarray:
+        firsts = iter(range(0, n, each))
+        asked: collections.deque = collections.deque()
+        made = []
         try:
-            return worker.shared().call("encode", params, [x], session=session)[1][0]
+            while True:
+                for first in itertools.islice(firsts, _ahead - len(asked)):
+                    block = Blocks(x.array[first:first + each], x.type)
+                    asked.append(worker.Request(session, "encode", {**params, "first": first}, [block]))
+                if not asked:
+                    return made[0] if len(made) == 1 else np.concatenate(made)
+                made.append(asked[0].result()[1][0])
+                asked.popleft()
         except Invalid as e:
             raise not_finite(e) from None
+        finally:
+            for request in asked:
+                request.cancel()
 
     def shorter(self, bits: int) -> Model:
         """A model of the first bits, without training again: the leading bits of a FastHash code are a FastHash code."""

@@ -9,20 +9,16 @@ process ends when its input does, so that nothing is left behind however Python 
 from __future__ import annotations
 
 import atexit
-import collections
 import itertools
 import json
 import os
 import queue
-import select
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import weakref
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -31,15 +27,8 @@ from .service import Busy, Conflict, Error, Invalid, NotFound, TooLarge
 __all__ = ["Worker", "WorkerDied", "program"]
 
 PROTOCOL = 2
-try:  # without the conversions of module signal, which take longer than the call
-    from _signal import getsignal as _get_signal, signal as _set_signal
-except ImportError:
-    from signal import getsignal as _get_signal, signal as _set_signal
-_INT = int(signal.SIGINT)
-_main = threading.main_thread()
 _types = {"f4": "<f4", "f2": "<f2", "u1": "|u1", "i4": "<i4", "i8": "<i8"}
-_threaded = os.name == "nt"  # whether a thread of its own reads answers
-_small = 1 << 16  # a frame that one call writes
+_small = 1 << 16  # bytes of a frame that one call writes
 
 
 class WorkerDied(Error, RuntimeError):
@@ -67,262 +56,165 @@ def _is_script(path: str) -> bool:
         return f.read(2) == b"#!"
 
 
-_again = object()  # wakes a thread that waits for an answer: it may be its turn to read
-
-
 class _Session:
-    """One process and the requests under way. A thread that waits for an answer reads, one at a time, and passes on what is
-    for others; on Windows, where a read cannot be interrupted, a thread of its own does that."""
+    """One process and the requests under way. A thread of its own starts the process, writes to it and sees it end, so that
+    Ctrl-C, which is for the main thread, never leaves half a frame; another one reads answers and passes them on."""
 
-    def __init__(self) -> None:
-        self.writing, self.reading = threading.Lock(), threading.Lock()
+    def __init__(self, owner: Worker) -> None:
+        self.outbox: queue.SimpleQueue = queue.SimpleQueue()  # frames to write; None ends the process
         self.pending: dict[int, queue.SimpleQueue] = {}
         self.numbers = itertools.count(1)
+        self.process: subprocess.Popen | None = None
         self.dead: str | None = None  # why it ended
-        self.ended = False  # nothing more can be read
-        self.unneeded: collections.deque = collections.deque()  # numbers of models
-        self.errors = tempfile.TemporaryFile()
-        options: dict[str, Any] = {}
+        self.ending = False
+        self.thread = threading.Thread(target=self._run, args=(program(),), name="hashgrove-writer", daemon=True)
+        owner._session = self  # before there is a process to be left behind
+        self.thread.start()
+
+    def _run(self, path: str) -> None:
+        options: dict[str, Any] = {"start_new_session": True}  # Ctrl-C is for Python alone, which then ends the request
         if os.name == "nt":
-            options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-        else:
-            options["start_new_session"] = True  # Ctrl-C is for Python alone, which then ends the request
-        self.process = subprocess.Popen([program(), "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.errors, bufsize=0, **options)
-        self.input, self.output = self.process.stdin, self.process.stdout
-        self.known = b""  # read and not yet used
-        self.thread: threading.Thread | None = None
-        if _threaded:
-            self.thread = threading.Thread(target=self._read_all, name="hashgrove-reader", daemon=True)
-            self.thread.start()
-        else:
-            self.poll = select.poll()
-            self.poll.register(self.output, select.POLLIN)
-        for pipe in (self.input, self.output):
-            _enlarge(pipe)
-
-    def receive(self, waiting: queue.SimpleQueue, signals: _Signals) -> Any:
-        """The next answer for a request; None if the process has ended."""
-        while True:
-            if waiting.empty() and self.thread is None and self.reading.acquire(False):
-                try:
-                    while waiting.empty():
-                        self._turn(signals)
-                finally:
-                    self.reading.release()
-                    if self.dead is not None:
-                        self._tidy()
-                    for other in list(self.pending.values()):
-                        if other is not waiting:
-                            other.put(_again)
-            got = signals.get(waiting)
-            if got is not _again:
-                return got
-
-    def _turn(self, signals: _Signals) -> None:
-        """Wait for an answer and pass it on."""
-        if not self.known:
-            while not self.poll.poll(None if signals.quiet else 100):
-                signals.check()
-        self._pass_on()
-
-    def _read_all(self) -> None:
-        with self.reading:  # until the end: a pipe that another thread closed would give its number to the next one
-            while not self.ended:
-                self._pass_on()
-        self._tidy()
-
-    def _pass_on(self) -> None:
-        try:
-            head, arrays = self._frame()
-        except (OSError, ValueError, EOFError) as e:  # whatever ends the stream ends the session
-            self.ended = True
-            self.end(str(e))
-            return
-        waiting = self.pending.get(head["id"])
-        if waiting is not None:
-            waiting.put((head, arrays))
-
-    def _frame(self) -> tuple[dict, list]:
-        """Read a frame. Arrays are read into the memory that their users see."""
-        known = self.known
-        while len(known) < 8:
-            known += self._more()
-        if known[:4] != b"HGW1":
-            raise EOFError(f"it answered {known[:8]!r}")
-        size = 8 + int.from_bytes(known[4:8], "little")
-        while len(known) < size:
-            known += self._more()
-        head, known = json.loads(known[8:size]), known[size:]
-        arrays = []
-        for about in head.get("arrays") or ():
-            a = np.empty(about["shape"], dtype=_types[about["type"]])
-            view = memoryview(a.reshape(-1).view(np.uint8))
-            there = min(len(known), len(view))
-            view[:there], known, view = known[:there], known[there:], view[there:]
-            while len(view):
-                n = self.output.readinto(view)
-                if not n:
-                    raise EOFError("its answer ends early")
-                view = view[n:]
-            arrays.append(a)
-        self.known = known
-        return head, arrays
-
-    def _more(self) -> bytes:
-        b = self.output.read(_small)
-        if not b:
-            raise EOFError
-        return b
-
-    def end(self, why: str) -> None:
-        """Note that the process has ended, and tell all who wait."""
-        if self.dead is not None:
-            self._tidy()
-            return
-        try:
-            code = self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            code = self.process.wait()
-        try:
-            self.errors.seek(0)
-            text = self.errors.read()[-2000:].decode("utf-8", "replace").strip()
-        except (OSError, ValueError):
-            text = ""
+            options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+        with tempfile.TemporaryFile() as errors:
+            try:
+                p = self.process = subprocess.Popen([path, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                    stderr=errors, bufsize=0, **options)
+            except OSError as e:
+                self._end(f"the program hashgrove cannot be started: {e}")
+                return
+            reader = threading.Thread(target=self._read, name="hashgrove-reader", daemon=True)
+            reader.start()
+            try:
+                for head, arrays in iter(self.outbox.get, None):
+                    self._write(head, arrays)
+            except (OSError, EOFError):  # nobody reads any more
+                pass
+            p.stdin.close()
+            try:
+                code = p.wait(10)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                code = p.wait()
+            errors.seek(0)
+            text = errors.read()[-2000:].decode("utf-8", "replace").strip()
+        how = f"with status {code}"
         if code < 0:
             how = f"by signal {-code}" + (", for instance for lack of memory" if code == -9 else "")
-        else:
-            how = f"with status {code}"
-        self.dead = f"the process of hashgrove has ended {how}" + (f": {text or why}" if text or why else "")
+        self._end(f"the process of hashgrove has ended {how}" + (f": {text}" if text else ""))
+
+    def _end(self, why: str) -> None:
+        """Tell all who wait why there will be no answer."""
+        self.dead = why
         for waiting in list(self.pending.values()):
             waiting.put(None)
-        self._tidy()
 
-    def _tidy(self) -> None:
-        """Close the pipes of a process that has ended, unless another thread still uses one: it will notice and tidy up."""
-        for lock, files in ((self.writing, (self.input,)), (self.reading, (self.output, self.errors))):
-            if lock.acquire(False):
-                for f in files:
-                    try:
-                        f.close()
-                    except OSError:
-                        pass
-                lock.release()
-
-    def send(self, head: dict, arrays: Sequence[Iterable[np.ndarray]], size: int) -> None:
+    def _write(self, head: dict, arrays: Sequence[Blocks]) -> None:
         """Write a frame: a small one at once."""
         text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode()
         start = b"HGW1" + len(text).to_bytes(4, "little") + text
-        if size <= _small:
-            start += b"".join(block.tobytes() for blocks in arrays for block in blocks)
-            arrays = ()
-        with self.writing:
-            self._write(start)
-            for blocks in arrays:
-                for block in blocks:
-                    if block.size:
-                        self._write(memoryview(block).cast("B"))
+        if sum(a.nbytes for a in arrays) <= _small:
+            start, arrays = b"".join([start, *(block for a in arrays for block in a)]), ()
+        for block in itertools.chain([memoryview(start)], *arrays):
+            while len(block):
+                if self.ending:
+                    raise EOFError
+                block = block[self.process.stdin.write(block):]
 
-    def _write(self, data: Any) -> None:
-        n = self.input.write(data)
-        if n < len(data):
-            view = memoryview(data)[n:]
-            while len(view):
-                view = view[self.input.write(view):]
+    def _read(self) -> None:
+        try:
+            while True:
+                head, arrays = self._frame()
+                waiting = self.pending.get(head["id"]) if "progress" in head else self.pending.pop(head["id"], None)
+                if waiting is not None:
+                    waiting.put((head, arrays))
+        except (OSError, ValueError, EOFError, MemoryError):  # whatever ends the stream ends the session
+            self.ending = True
+            self.outbox.put(None)
+        self.process.stdout.close()
+
+    def _frame(self) -> tuple[dict, list]:
+        """Read a frame. Arrays are read into the memory that their users see."""
+        start = self._fill(np.empty(8, dtype=np.uint8)).tobytes()
+        if start[:4] != b"HGW1":
+            raise EOFError
+        head = json.loads(self._fill(np.empty(int.from_bytes(start[4:], "little"), dtype=np.uint8)).tobytes())
+        return head, [self._fill(np.empty(a["shape"], dtype=_types[a["type"]])) for a in head.get("arrays") or ()]
+
+    def _fill(self, a: np.ndarray) -> np.ndarray:
+        """Read an array."""
+        view = memoryview(a.reshape(-1).view(np.uint8))
+        while len(view):
+            n = self.process.stdout.readinto(view)
+            if not n:
+                raise EOFError
+            view = view[n:]
+        return a
 
     def alive(self) -> bool:
-        """Whether the process is there."""
-        if self.dead is None and self.process.poll() is not None:
-            self.end("")
-        return self.dead is None
+        """Whether the process is there, or is being started."""
+        if self.dead is None and self.process is not None and self.process.poll() is not None:
+            self.thread.join()
+        return self.dead is None and self.thread.is_alive()
 
     def free(self, number: int) -> None:
-        """Remember that a model is no longer needed; the next request says so."""
-        self.unneeded.append(number)
+        """Say that a model is no longer needed."""
+        self.outbox.put(({"id": 0, "op": "cancel", "free": [number]}, ()))
 
-    def close(self, patience: float = 10) -> None:
+    def close(self) -> None:
         """End the process: it gives up what is under way and cleans up behind itself."""
-        if self.dead is not None:
-            return
-        if self.writing.acquire(timeout=0.1):
-            try:
-                self.input.close()
-            except OSError:
-                pass
-            finally:
-                self.writing.release()
-        else:  # a frame is being written, and will not be finished
-            self.process.terminate()
-        try:
-            self.process.wait(patience)
-        except subprocess.TimeoutExpired:
+        self.ending = True
+        self.outbox.put(None)
+        self.thread.join(20)
+        if self.process is not None:
             self.process.kill()
-        self.end("it was closed")
 
     def forget(self) -> None:
         """Let go of a process that belongs to the parent of this one."""
-        for pipe in (self.input, self.output, self.errors):
-            try:
-                pipe.close()
-            except (OSError, ValueError):
-                pass
         self.dead = "the process of hashgrove belongs to the process that this one was forked from"
-        self.process.returncode = 0  # not ours to wait for
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.returncode = 0  # not ours to wait for
 
 
-def _enlarge(pipe: Any) -> None:
-    """Give a pipe a megabyte where the system can, for fewer turns."""
-    if sys.platform.startswith("linux"):
-        import fcntl
+class Request:
+    """A request that was sent. Its result is JSON and arrays."""
+
+    def __init__(self, session: _Session, op: str, params: dict | None = None, arrays: Sequence[Any] = ()):
+        self.session, self.number, self.answers = session, next(session.numbers), queue.SimpleQueue()
+        parts = [a if isinstance(a, Blocks) else Blocks(a) for a in arrays]
+        head = {"id": self.number, "op": op, "params": params or {}, "arrays": [{"type": p.type, "shape": p.shape} for p in parts]}
+        session.pending[self.number] = self.answers
+        session.outbox.put((head, parts))
+
+    def result(self, progress: Callable[[dict], None] | None = None) -> tuple[Any, list]:
+        """Wait for the result."""
         try:
-            fcntl.fcntl(pipe.fileno(), 1031, 1 << 20)  # F_SETPIPE_SZ
-        except OSError:
-            pass
+            while True:
+                got = None if self.session.dead is not None and self.answers.empty() else self._next()
+                if got is None:
+                    raise WorkerDied(self.session.dead)
+                head, arrays = got
+                if "error" in head:
+                    raise _refusal(head["error"])
+                if "progress" not in head:
+                    return head.get("result"), arrays
+                if progress is not None:
+                    progress(head["progress"])
+        finally:
+            self.cancel()
 
-
-class _Signals:
-    """Keeps Ctrl-C back while a frame is half written or half read, and lets it through where nothing is lost. A second one
-    is let through at once, and breaks the session."""
-
-    def __init__(self) -> None:
-        self.old: Any = None
-        self.count = 0
-        self.quiet = True  # no signal will come: another thread has it, or nobody
-
-    def __enter__(self) -> _Signals:
-        if threading.current_thread() is _main:
-            old = _get_signal(_INT)
-            if callable(old):
-                self.old, self.quiet = old, False
-                _set_signal(_INT, self._arrived)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if not self.quiet:
-            _set_signal(_INT, self.old)
-            self.quiet = True
-            if self.count and error[0] is None:
-                signal.raise_signal(signal.SIGINT)
-
-    def _arrived(self, number: int, frame: Any) -> None:
-        self.count += 1
-        if self.count > 1:
-            raise KeyboardInterrupt
-
-    def check(self) -> None:
-        """Let through what came meanwhile."""
-        if self.count:
-            raise KeyboardInterrupt
-
-    def get(self, waiting: queue.SimpleQueue) -> Any:
-        """The next entry of a queue."""
+    def _next(self) -> Any:
         while True:
-            self.check()
             try:
-                return waiting.get_nowait() if not waiting.empty() else waiting.get(timeout=None if self.quiet else 0.1)
+                return self.answers.get(timeout=0.1 if os.name == "nt" else None)  # nothing interrupts a lock of Windows
             except queue.Empty:
                 pass
+
+    def cancel(self) -> None:
+        """Give up a request that has no answer yet."""
+        if self.session.pending.pop(self.number, None) is not None:
+            self.session.outbox.put(({"id": 0, "op": "cancel", "params": {"request": self.number}}, ()))
 
 
 class Worker:
@@ -336,101 +228,40 @@ class Worker:
     def session(self) -> _Session:
         """The running process."""
         s = self._session
-        if s is not None and s.alive():
-            return s
-        with _Signals(), self._lock:  # Ctrl-C comes before the process is made, or when somebody knows it
-            if self._session is None or not self._session.alive():
-                self._session = _Session()
-                _check(self.hello(self._session))
-            return self._session
-
-    def running(self) -> bool:
-        """Whether the process is there."""
-        return self._session is not None and self._session.alive()
+        if s is None or not s.alive():
+            with self._lock:
+                s = self._session
+                if s is None or not s.alive():
+                    s = _Session(self)
+                    _check(Request(s, "hello").result()[0])
+        return s
 
     @property
     def pid(self) -> int | None:
         """The id of the process, or None."""
-        return self._session.process.pid if self.running() else None
+        s = self._session
+        return s.process.pid if s is not None and s.process is not None and s.alive() else None
 
-    def hello(self, session: _Session | None = None) -> dict:
+    def hello(self) -> dict:
         """What the process is: protocol, version, methods and defaults."""
-        return self.call("hello", session=session)[0]
+        return self.call("hello")[0]
 
     def call(self, op: str, params: dict | None = None, arrays: Sequence[Any] = (), *,
              progress: Callable[[dict], None] | None = None, session: _Session | None = None) -> tuple[Any, list]:
         """Ask for an operation and wait for its result, which is JSON and arrays. An array to send is a numpy array, or a
         Blocks, which is converted a block at a time."""
-        s = session or self.session()
-        waiting: queue.SimpleQueue = queue.SimpleQueue()
-        number = next(s.numbers)
-        s.pending[number] = waiting
-        with _Signals() as signals:
-            try:
-                self._send(s, number, op, params, arrays)
-                while True:
-                    if s.dead is not None and waiting.empty():
-                        raise WorkerDied(s.dead)
-                    got = s.receive(waiting, signals)
-                    if got is None:
-                        raise WorkerDied(s.dead or "the process of hashgrove has ended")
-                    head, back = got
-                    if "progress" in head:
-                        if progress is not None:
-                            progress(head["progress"])
-                    elif "error" in head:
-                        raise _refusal(head["error"])
-                    else:
-                        return head.get("result"), back
-            except (OSError, ValueError) as e:
-                if isinstance(e, Error) or isinstance(e, ValueError) and s.dead is None and not s.input.closed:
-                    raise
-                s.close(1)
-                s._tidy()
-                raise WorkerDied(s.dead or f"the process of hashgrove cannot be reached: {e}") from None
-            except (KeyboardInterrupt, SystemExit):
-                if signals.count > 1:
-                    s.process.kill()
-                    s.end("it was interrupted")
-                else:
-                    self._cancel(s, number)
-                raise
-            finally:
-                s.pending.pop(number, None)
-
-    def _send(self, s: _Session, number: int, op: str, params: dict | None, arrays: Sequence[Any]) -> None:
-        parts = [a if isinstance(a, Blocks) else Blocks(a) for a in arrays]
-        head: dict[str, Any] = {"id": number, "op": op}
-        if params:
-            head["params"] = params
-        if parts:
-            head["arrays"] = [{"type": p.type, "shape": p.shape} for p in parts]
-        unneeded = []
-        while s.unneeded:
-            unneeded.append(s.unneeded.popleft())
-        if unneeded:
-            head["free"] = unneeded
-        s.send(head, parts, sum(p.nbytes for p in parts))
-
-    def _cancel(self, s: _Session, number: int) -> None:
-        """Say that the caller has given up a request."""
-        try:
-            if s.dead is None:
-                s.send({"id": 0, "op": "cancel", "params": {"request": number}}, (), 0)
-        except (OSError, ValueError):
-            pass
+        return Request(session or self.session(), op, params, arrays).result(progress)
 
     def close(self) -> None:
-        """End the process."""
-        with self._lock:
-            s, self._session = self._session, None
+        """End the process: it gives up what is under way and cleans up behind itself."""
+        s, self._session = self._session, None
         if s is not None:
             s.close()
 
 
 class Blocks:
-    """An array to send: as it is, or converted to another type a block of rows at a time, so that a large array of
-    float64 needs no second one of float32."""
+    """An array to send, converted to another type a block of rows at a time, so that a large array of float64 needs no
+    second one of float32."""
 
     size = 1 << 22  # bytes of a block, about
 
@@ -441,15 +272,12 @@ class Blocks:
         self.shape = list(array.shape)
         self.nbytes = int(array.size) * self.dtype.itemsize
 
-    def __iter__(self) -> Iterable[np.ndarray]:
-        a = self.array
-        if a.dtype == self.dtype and a.flags.c_contiguous:
-            yield a
-            return
-        rows = max(1, self.size // max(1, self.nbytes // max(1, len(a)))) if a.ndim else 1
-        for first in range(0, len(a), rows):
+    def __iter__(self) -> Iterator[memoryview]:
+        rows = max(1, self.size // max(1, self.nbytes // max(1, len(self.array))))
+        for first in range(0, len(self.array), rows):
             with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused with their place
-                yield np.ascontiguousarray(a[first:first + rows], dtype=self.dtype)
+                block = np.ascontiguousarray(self.array[first:first + rows], dtype=self.dtype)
+            yield memoryview(block.reshape(-1).view(np.uint8))
 
 
 def _check(hello: dict) -> None:
@@ -467,35 +295,27 @@ def _refusal(e: dict) -> Error:
 
 
 _workers: weakref.WeakSet = weakref.WeakSet()
-_shared: list = []
-_shared_lock = threading.Lock()
+_shared = Worker()
 
 
 def shared() -> Worker:
     """The worker that encodes for all models of this process."""
-    if not _shared:
-        with _shared_lock:
-            if not _shared:
-                _shared.append(Worker())
-    return _shared[0]
+    return _shared
 
 
 def _after_fork() -> None:
     """Threads and pipes of the parent are not those of its child."""
-    global _shared_lock, _main
-    _shared_lock, _main = threading.Lock(), threading.main_thread()
     for w in list(_workers):
         w._lock = threading.Lock()
         if w._session is not None:
             w._session.forget()
 
 
-def _at_exit() -> None:
-    for w in list(_workers):
-        w.close()
-
-
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
-atexit.register(_at_exit)
+
+@atexit.register
+def _at_exit() -> None:
+    for w in list(_workers):
+        w.close()
