@@ -206,6 +206,9 @@ func (o *Options) UnmarshalJSON(text []byte) error {
 		d := json.NewDecoder(bytes.NewReader(value))
 		d.DisallowUnknownFields()
 		if err := d.Decode(s.to); err != nil {
+			if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+				return fmt.Errorf("option %s: give a value of the type %s, not a %s", name, wrong.Type, wrong.Value)
+			}
 			return fmt.Errorf("option %s: %s", name, strings.TrimPrefix(err.Error(), "json: "))
 		}
 	}

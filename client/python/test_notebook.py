@@ -188,7 +188,7 @@ class Estimator(Case):
             h.set_params(bitz=3)
         for bad, word in (({"bits": 0}, "bits"), ({"bits": "many"}, "bits"), ({"method": "magic"}, "magic"),
                           ({"effort": "heroic"}, "heroic"), ({"options": {"roundz": 1}}, "did you mean rounds"), ({"options": {"deepth": 1}}, "did you mean depth"),
-                          ({"threads": 1, "n_jobs": 1}, "n_jobs"), ({"n_jobs": 1.5}, "n_jobs"), ({"random_state": -1}, "random_state"),
+                          ({"threads": 1, "n_jobs": 1}, "n_jobs"), ({"n_jobs": 1.5}, "threads"), ({"random_state": -1}, "seed"),
                           ({"validation": 3}, "validation"), ({"output": "x"}, "output"), ({"options": {"bits": 3}}, "bits")):
             with self.assertRaisesRegex(ValueError, word):
                 FastHash(**{"bits": 8, **bad}).fit(self.X, self.y)

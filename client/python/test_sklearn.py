@@ -123,7 +123,7 @@ class Frames(unittest.TestCase):
             def __init__(self, frame):
                 self.columns, self._frame = list(frame.columns), frame
 
-            def to_numpy(self):
+            def __array__(self, *args, **kwargs):
                 return self._frame.to_numpy()
 
             def __len__(self):

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"cmp"
-	"unsafe"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -21,8 +20,7 @@ func (c *call) codes(i int) (hamming.Codes, error) {
 			"codes are arrays of rows of 1 to %d words and of the type i8, not of the shape %v and the type %s",
 			hamming.MaxBits/64, a.Shape, a.Type)
 	}
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(a.int64s))), len(a.int64s))
-	return hamming.Codes{Bits: 64 * a.Shape[1], Words: a.Shape[1], Data: words}, nil
+	return hamming.Codes{Bits: 64 * a.Shape[1], Words: a.Shape[1], Data: valuesOf[uint64](a)}, nil
 }
 
 // sides returns the first two arrays: queries, and codes as long as they are.
@@ -36,6 +34,7 @@ func (c *call) sides() (queries, base hamming.Codes, err error) {
 	return queries, base, err
 }
 
+// nearestParams are those of nearest and counts.
 type nearestParams struct {
 	K       int `json:"k"`
 	Threads int `json:"threads,omitempty"`
@@ -61,25 +60,20 @@ func (c *call) nearest(p *nearestParams) (any, []Array, error) {
 			rows, distances = append(rows, int32(row)), append(distances, int32(h.Distance))
 		}
 	}
-	shape := []int{queries.Len(), k}
-	return nil, []Array{{Type: Int32, Shape: shape, int32s: rows}, {Type: Int32, Shape: shape, int32s: distances}}, nil
-}
-
-type countsParams struct {
-	Threads int `json:"threads,omitempty"`
+	return nil, []Array{arrayOf(rows, queries.Len(), k), arrayOf(distances, queries.Len(), k)}, nil
 }
 
 // counts counts, for each query and distance, the codes, and those of the query's class: all that MAP and precision
 // need. The arrays are queries and codes, then the classes of both by number.
-func (c *call) counts(p *countsParams) (any, []Array, error) {
+func (c *call) counts(p *nearestParams) (any, []Array, error) {
 	queries, base, err := c.sides()
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(c.arrays) != 4 || len(c.arrays[2].int32s) != queries.Len() || len(c.arrays[3].int32s) != base.Len() {
+	if len(c.arrays) != 4 || len(c.arrays[2].data) != 4*queries.Len() || len(c.arrays[3].data) != 4*base.Len() {
 		return nil, nil, message.New("bad-frame", "counts need a class (i4) for each of the queries and codes")
 	}
-	asked, classes := c.arrays[2].int32s, c.arrays[3].int32s
+	asked, classes := valuesOf[int32](&c.arrays[2]), valuesOf[int32](&c.arrays[3])
 	width := 2 * (base.Bits + 1)
 	sums := make([]int64, queries.Len()*width)
 	err = par.For(c.ctx, cmp.Or(p.Threads, c.threads), queries.Len(), func(q int) {
@@ -97,5 +91,5 @@ func (c *call) counts(p *countsParams) (any, []Array, error) {
 			}
 		}
 	})
-	return nil, []Array{{Type: Int64, Shape: []int{queries.Len(), base.Bits + 1, 2}, int64s: sums}}, err
+	return nil, []Array{arrayOf(sums, queries.Len(), base.Bits+1, 2)}, err
 }

@@ -14,18 +14,18 @@ func TestCodesOfAProgram(t *testing.T) {
 	p := start(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	few := func(n, words int) Array {
-		a := Array{Type: Int64, Shape: []int{n, words}}
+		var list []int64
 		for range n * words {
-			a.int64s = append(a.int64s, -int64(rng.Uint64()>>58)) // with the highest bit
+			list = append(list, -int64(rng.Uint64()>>58)) // with the highest bit
 		}
-		return a
+		return arrayOf(list, n, words)
 	}
 	classes := func(n int) Array {
-		a := Array{Type: Int32, Shape: []int{n}}
-		for range n {
-			a.int32s = append(a.int32s, rng.Int32N(3))
+		list := make([]int32, n)
+		for i := range list {
+			list[i] = rng.Int32N(3)
 		}
-		return a
+		return arrayOf(list)
 	}
 	for _, c := range []struct{ queries, base, words, k int }{
 		{7, 40_000, 1, 30}, {3, 50, 5, 8}, {2, 4, 2, 9}, {2, 0, 1, 3}, {0, 5, 1, 3}, {1, 5, 1, 0},
@@ -40,14 +40,14 @@ func TestCodesOfAProgram(t *testing.T) {
 			for i := range distance {
 				for w := range c.words {
 					distance[i] += hamming.Distance(
-						[]uint64{uint64(queries.int64s[q*c.words+w])}, []uint64{uint64(base.int64s[i*c.words+w])})
+						[]uint64{valuesOf[uint64](&queries)[q*c.words+w]}, []uint64{valuesOf[uint64](&base)[i*c.words+w]})
 				}
 				want[2*distance[i]]++
-				if class.int32s[i] == asked.int32s[q] {
+				if valuesOf[int32](&class)[i] == valuesOf[int32](&asked)[q] {
 					want[2*distance[i]+1]++
 				}
 			}
-			if got := sums.int64s[q*len(want):][:len(want)]; !slices.Equal(got, want) {
+			if got := valuesOf[int64](&sums)[q*len(want):][:len(want)]; !slices.Equal(got, want) {
 				t.Errorf("%+v: query %d has counts %v, want %v", c, q, got, want)
 			}
 			order := make([]int32, c.base)
@@ -55,10 +55,10 @@ func TestCodesOfAProgram(t *testing.T) {
 				order[i] = int32(i)
 			}
 			slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(distance[a], distance[b]) })
-			if got := found[0].int32s[q*k:][:k]; !slices.Equal(got, order[:k]) {
+			if got := valuesOf[int32](&found[0])[q*k:][:k]; !slices.Equal(got, order[:k]) {
 				t.Errorf("%+v: query %d finds %v, want %v", c, q, got, order[:k])
 			}
-			for j, d := range found[1].int32s[q*k:][:k] {
+			for j, d := range valuesOf[int32](&found[1])[q*k:][:k] {
 				if int(d) != distance[order[j]] {
 					t.Errorf("%+v: query %d, hit %d: distance %d, want %d", c, q, j, d, distance[order[j]])
 				}
@@ -66,7 +66,7 @@ func TestCodesOfAProgram(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]Array{
-		{few(1, 1)}, {few(1, 1), few(1, 2)}, {few(1, 65), few(1, 65)}, {few(1, 1), byteArray(make([]byte, 8), 1, 8)},
+		{few(1, 1)}, {few(1, 1), few(1, 2)}, {few(1, 65), few(1, 65)}, {few(1, 1), arrayOf(make([]byte, 8), 1, 8)},
 	} {
 		if r := p.ask(nil, "nearest", map[string]int{"k": 1}, bad...); r.Error == nil || r.Error.Code != "bad-frame" {
 			t.Errorf("%d arrays: %+v", len(bad), r.Error)

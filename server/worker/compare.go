@@ -12,7 +12,7 @@ import (
 
 // compareParams say what to compare; names are the flags of the command with underscores, and so are defaults.
 type compareParams struct {
-	rows
+	rowParams
 	Title string  `json:"title,omitempty"`
 	Share float64 `json:"share,omitempty"` // of the rows, to search with
 
@@ -59,7 +59,7 @@ func (c *call) compare(p *compareParams) (any, []Array, error) {
 	if err := o.Check(); err != nil {
 		return nil, nil, err
 	}
-	t, _, err := c.table(&p.rows)
+	t, err := c.table(&p.rowParams)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,5 +88,5 @@ func (c *call) compare(p *compareParams) (any, []Array, error) {
 	head, rows := r.Table()
 	return map[string]any{
 		"title": r.Title(), "head": head, "rows": rows, "notes": r.Notes(), "failures": r.Failures(), "result": r,
-	}, []Array{byteArray(html.Bytes())}, nil
+	}, []Array{arrayOf(html.Bytes())}, nil
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"unsafe"
 
-	"hashgrove/internal/dataset"
 	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
@@ -29,47 +29,45 @@ type Type string
 // The types of arrays.
 const (
 	Float32 Type = "f4"
-	Float16 Type = "f2"
 	Uint8   Type = "u1"
 	Int32   Type = "i4"
 	Int64   Type = "i8"
 )
 
-// size returns the bytes of one value, or 0 for an unknown type.
-func (t Type) size() int {
-	switch t {
-	case Uint8:
-		return 1
-	case Float16:
-		return 2
-	case Float32, Int32:
-		return 4
-	case Int64:
-		return 8
-	}
-	return 0
-}
+// sizes are the bytes of one value.
+var sizes = map[Type]int64{Float32: 4, Uint8: 1, Int32: 4, Int64: 8}
 
-// Array is an array of a frame. Only the list of its type is filled in; numbers of half precision arrive as Float32.
+// Array is an array of a frame.
 type Array struct {
 	Type  Type  `json:"type"`
 	Shape []int `json:"shape"`
 
-	floats []float32
-	bytes  []byte
-	int32s []int32
-	int64s []int64
+	data []byte // as in memory: all machines with a release keep the lowest byte first
 }
 
-// count returns the number of values, or an error if the shape makes no sense or the bytes are more than allowed.
-func (a *Array) count(most int64) (int, error) {
-	size := int64(a.Type.size())
-	if size == 0 {
-		return 0, message.New("bad-frame", "an array of the type %.20q: types are f4, f2, u1, i4 and i8", a.Type)
+// arrayOf returns numbers as an array; without a shape it has one dimension.
+func arrayOf[T vectors.Number](list []T, shape ...int) Array {
+	kind := map[any]Type{float32(0): Float32, byte(0): Uint8, int32(0): Int32, int64(0): Int64}[any(*new(T))]
+	if shape == nil {
+		shape = []int{len(list)}
 	}
-	n := int64(1)
+	return Array{Type: kind, Shape: shape, data: vectors.Bytes(list)}
+}
+
+// valuesOf returns the values of an array, which must have the type.
+func valuesOf[T vectors.Number](a *Array) []T {
+	size := int(unsafe.Sizeof(*new(T)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a.data))), len(a.data)/size)
+}
+
+// bytes returns the length of the array, or an error if the shape makes no sense or it is longer than allowed.
+func (a *Array) bytes(most int64) (int, error) {
+	n := sizes[a.Type]
+	if n == 0 {
+		return 0, message.New("bad-frame", "an array of the type %.20q: types are f4, u1, i4 and i8", a.Type)
+	}
 	for _, side := range a.Shape {
-		if side < 0 || side > 0 && n > most/size/int64(side) {
+		if side < 0 || side > 0 && n > most/int64(side) {
 			return 0, message.New("bad-frame", "an array of the shape %v and the type %s has more than %d bytes",
 				a.Shape, a.Type, most)
 		}
@@ -78,104 +76,38 @@ func (a *Array) count(most int64) (int, error) {
 	return int(n), nil
 }
 
-// halfBlock is how many numbers of half precision are read at a time.
-const halfBlock = 1 << 14
+// atOnce is how many bytes get memory before any has arrived.
+const atOnce = 1 << 24
 
-// atOnce is how many values get memory before any has arrived.
-const atOnce = 1 << 22
-
-// readValues reads n values. Memory grows with what arrives, whatever the head of the frame claims.
-func readValues[T vectors.Number](r io.Reader, n int, read func(r io.Reader, to []T) error) ([]T, error) {
-	list := make([]T, min(n, atOnce))
-	err := read(r, list)
-	for err == nil && len(list) < n {
-		more := make([]T, min(n, 2*len(list)))
-		err = read(r, more[copy(more, list):])
-		list = more
-	}
-	return list, err
-}
-
-// readNumbers reads numbers as they are in memory: all machines with a release keep the lowest byte first.
-func readNumbers[T vectors.Number](r io.Reader, to []T) error {
-	_, err := io.ReadFull(r, vectors.Bytes(to))
-	return err
-}
-
-// readHalves reads numbers of half precision.
-func readHalves(r io.Reader, to []float32) error {
-	block := make([]byte, 2*min(len(to), halfBlock))
-	for len(to) > 0 {
-		part := block[:2*min(len(to), halfBlock)]
-		if _, err := io.ReadFull(r, part); err != nil {
-			return err
-		}
-		for i := range len(part) / 2 {
-			to[i] = dataset.Half(binary.LittleEndian.Uint16(part[2*i:]))
-		}
-		to = to[len(part)/2:]
-	}
-	return nil
-}
-
-// read reads the n values of an array.
-func (a *Array) read(r io.Reader, n int) (err error) {
-	switch a.Type {
-	case Float16:
-		a.floats, err = readValues(r, n, readHalves)
-	case Float32:
-		a.floats, err = readValues(r, n, readNumbers[float32])
-	case Uint8:
-		a.bytes, err = readValues(r, n, readNumbers[byte])
-	case Int32:
-		a.int32s, err = readValues(r, n, readNumbers[int32])
-	case Int64:
-		a.int64s, err = readValues(r, n, readNumbers[int64])
+// read reads the n bytes of an array. Memory grows with what arrives, whatever the head of the frame claims.
+func (a *Array) read(r io.Reader, n int) error {
+	a.data = make([]byte, min(n, atOnce))
+	_, err := io.ReadFull(r, a.data)
+	for err == nil && len(a.data) < n {
+		more := make([]byte, min(n, 2*len(a.data)))
+		_, err = io.ReadFull(r, more[copy(more, a.data):])
+		a.data = more
 	}
 	return err
-}
-
-// raw returns the values of an array as frames have them.
-func (a *Array) raw() []byte {
-	switch a.Type {
-	case Float32, Float16:
-		return vectors.Bytes(a.floats)
-	case Int32:
-		return vectors.Bytes(a.int32s)
-	case Int64:
-		return vectors.Bytes(a.int64s)
-	}
-	return a.bytes
 }
 
 // matrix returns an array of two dimensions as vectors; bytes become numbers.
 func (a *Array) matrix() (vectors.Matrix, error) {
-	if len(a.Shape) != 2 || a.Type == Int32 || a.Type == Int64 {
+	if len(a.Shape) != 2 || a.Type != Float32 && a.Type != Uint8 {
 		return vectors.Matrix{}, message.New("bad-frame",
-			"vectors are arrays of two dimensions and of the type f4, f2 or u1, not of the shape %v and the type %s",
+			"vectors are arrays of two dimensions and of the type f4 or u1, not of the shape %v and the type %s",
 			a.Shape, a.Type)
 	}
-	x := vectors.Matrix{Rows: a.Shape[0], Cols: a.Shape[1], Data: a.floats}
-	if a.Type == Uint8 {
-		x.Data = make([]float32, len(a.bytes))
-		for i, b := range a.bytes {
-			x.Data[i] = float32(b)
-		}
+	x := vectors.Matrix{Rows: a.Shape[0], Cols: a.Shape[1]}
+	if a.Type == Float32 {
+		x.Data = valuesOf[float32](a)
+		return x, nil
+	}
+	x.Data = make([]float32, len(a.data))
+	for i, b := range a.data {
+		x.Data[i] = float32(b)
 	}
 	return x, nil
-}
-
-// floatArray returns vectors as an array.
-func floatArray(x vectors.Matrix) Array {
-	return Array{Type: Float32, Shape: []int{x.Rows, x.Cols}, floats: x.Data}
-}
-
-// byteArray returns bytes as an array.
-func byteArray(b []byte, shape ...int) Array {
-	if shape == nil {
-		shape = []int{len(b)}
-	}
-	return Array{Type: Uint8, Shape: shape, bytes: b}
 }
 
 // readFrame reads a frame: its head, and the arrays that the head lists. At the end of the input the error is io.EOF.
@@ -201,10 +133,10 @@ func readFrame(r io.Reader, most int64) (head []byte, arrays []Array, err error)
 	}
 	for i := range about.Arrays {
 		a := &about.Arrays[i]
-		values, err := a.count(most)
+		n, err := a.bytes(most)
 		if err == nil {
-			most -= int64(values * a.Type.size())
-			err = a.read(r, values)
+			most -= int64(n)
+			err = a.read(r, n)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("array %d of a frame: %w", i, noEOF(err))
@@ -232,19 +164,14 @@ func writeFrame(w io.Writer, head any, arrays []Array) error {
 	}
 	b := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))
 	b = append(b, text...)
-	small := 0
+	for len(arrays) > 0 && len(arrays[0].data) <= 1<<12 { // one call for a small answer
+		b, arrays = append(b, arrays[0].data...), arrays[1:]
+	}
+	_, err = w.Write(b)
 	for i := range arrays {
-		if a := &arrays[i]; a.Type == Uint8 && small == i && len(a.bytes) <= 1<<12 { // one call for a small answer
-			b, small = append(b, a.bytes...), i+1
+		if err == nil {
+			_, err = w.Write(arrays[i].data)
 		}
 	}
-	if _, err := w.Write(b); err != nil {
-		return err
-	}
-	for i := range arrays[small:] {
-		if _, err := w.Write(arrays[small+i].raw()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

@@ -10,7 +10,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/api"
-	"hashgrove/internal/message"
+	"hashgrove/internal/model/inside"
 	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 	"hashgrove/server"
@@ -45,16 +45,7 @@ type openIndexParams struct {
 // openIndex opens an index as a collection of the service: that of a file, or with a model or the length of codes an
 // empty one, in memory or in a new file.
 func (c *call) openIndex(p *openIndexParams) (any, []Array, error) {
-	o := server.CollectionOptions{Name: p.Name, Path: p.Path, Bits: p.Bits}
-	if p.Bits != 0 && p.Path != "" {
-		s, err := store.Create(c.ctx, p.Path, store.Options{Bits: p.Bits})
-		if err == nil {
-			err = s.Close()
-		}
-		if err != nil {
-			return nil, nil, search.Coded(err)
-		}
-	}
+	o, made := server.CollectionOptions{Name: p.Name, Path: p.Path, Bits: p.Bits}, store.Options{Bits: p.Bits}
 	if p.Model != 0 {
 		m, err := c.model(p.Model)
 		if err != nil {
@@ -64,15 +55,15 @@ func (c *call) openIndex(p *openIndexParams) (any, []Array, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Model = own.bytes
-		if p.Path != "" {
-			ix, err := hashgrove.CreateIndex(c.ctx, p.Path, m, nil)
-			if err == nil {
-				err = ix.Close()
-			}
-			if err != nil {
-				return nil, nil, err
-			}
+		o.Model, made.Model = own.data, inside.Model(m)
+	}
+	if p.Path != "" && (p.Model != 0 || p.Bits != 0) {
+		s, err := store.Create(c.ctx, p.Path, made)
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			return nil, nil, search.Coded(err)
 		}
 	}
 	web, err := c.service()
@@ -104,7 +95,7 @@ type duplicatesParams struct {
 }
 
 // duplicates finds near-duplicates among the items of an index. The array has a row for each pair, two places in the
-// list of ids and a distance, or for each item of a group, the group and a place in the list.
+// list of ids and a distance, or for each item of a group, the group, a place in the list, and 0.
 func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 	web, err := c.service()
 	if err != nil {
@@ -125,7 +116,7 @@ func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, places := []api.ID{}, map[api.ID]int32{}
+	ids, rows, places := []api.ID{}, []int32{}, map[api.ID]int32{}
 	place := func(id api.ID) int32 {
 		n, ok := places[id]
 		if !ok {
@@ -134,25 +125,20 @@ func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 		}
 		return n
 	}
-	rows, columns := []int32{}, 3
 	for pair, err := range d.AllPairs(c.ctx) {
 		if err != nil {
 			return nil, nil, err
 		}
 		rows = append(rows, place(pair.A), place(pair.B), int32(pair.Distance))
 	}
-	if p.Groups {
-		columns = 2
-	}
 	group := int32(0)
 	for members := range d.AllGroups() {
 		for _, id := range members {
-			rows = append(rows, group, place(id))
+			rows = append(rows, group, place(id), 0)
 		}
 		group++
 	}
-	return map[string]any{"ids": ids}, []Array{{Type: Int32, Shape: []int{len(rows) / columns, columns}, int32s: rows}},
-		nil
+	return map[string]any{"ids": ids}, []Array{arrayOf(rows, len(rows)/3, 3)}, nil
 }
 
 type setVectorsParams struct {
@@ -162,22 +148,22 @@ type setVectorsParams struct {
 
 // setVectors keeps the vectors of items, which are the array, so that searches can rerank and explain.
 func (c *call) setVectors(p *setVectorsParams) (any, []Array, error) {
-	x, err := c.vectors(0)
+	rows, err := c.rows(0)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(p.IDs) != x.Rows {
-		return nil, nil, message.New("bad-frame", "%d ids for %d vectors", len(p.IDs), x.Rows)
+	if len(p.IDs) != len(rows) {
+		return nil, nil, api.Errorf(api.ErrInvalid, "%d ids for %d vectors", len(p.IDs), len(rows))
 	}
-	ids, rows := make([]string, x.Rows), make([][]float32, x.Rows)
-	for i := range rows {
-		ids[i], rows[i] = string(p.IDs[i]), x.Row(i)
+	ids := make([]string, len(rows))
+	for i, id := range p.IDs {
+		ids[i] = string(id)
 	}
 	web, err := c.service()
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = web.SetVectors(c.ctx, p.Name, ids, rows)
 	}
-	return nil, nil, search.Coded(web.SetVectors(c.ctx, p.Name, ids, rows))
+	return nil, nil, search.Coded(err)
 }
 
 type httpParams struct {
@@ -195,16 +181,12 @@ func (c *call) http(p *httpParams) (any, []Array, error) {
 	}
 	ctx, body := c.ctx, []byte(nil)
 	if len(c.arrays) > 0 {
-		body = c.arrays[0].bytes
+		body = c.arrays[0].data
 	}
 	if len(c.arrays) > 1 {
-		x, err := c.vectors(1)
+		rows, err := c.rows(1)
 		if err != nil {
 			return nil, nil, err
-		}
-		rows := make([][]float32, x.Rows)
-		for i := range rows {
-			rows[i] = x.Row(i)
 		}
 		ctx = server.WithVectors(ctx, rows)
 	}
@@ -225,7 +207,7 @@ func (c *call) http(p *httpParams) (any, []Array, error) {
 	for name := range w.header {
 		headers[name] = w.header.Get(name)
 	}
-	return map[string]any{"status": w.status, "headers": headers}, []Array{byteArray(w.body)}, nil
+	return map[string]any{"status": w.status, "headers": headers}, []Array{arrayOf(w.body)}, nil
 }
 
 // response is an http.ResponseWriter that keeps the response.

@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"runtime/debug"
 	"slices"
-	"time"
 
 	"hashgrove"
 	"hashgrove/api"
-	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
 	"hashgrove/internal/search"
@@ -45,7 +43,7 @@ func (c *call) hold(m *hashgrove.Model) aboutModel {
 func file(m *hashgrove.Model) (Array, error) {
 	var b bytes.Buffer
 	err := model.Write(&b, inside.Model(m))
-	return byteArray(b.Bytes()), err
+	return arrayOf(b.Bytes()), err
 }
 
 // load reads a model from the bytes of its file.
@@ -54,7 +52,7 @@ func (c *call) load() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := model.Read(bytes.NewReader(a.bytes))
+	m, err := model.Read(bytes.NewReader(a.data))
 	if err != nil {
 		return nil, nil, search.Coded(err)
 	}
@@ -103,7 +101,7 @@ func (c *call) encode(p *encodeParams) (any, []Array, error) {
 		if err != nil {
 			return nil, nil, inRows(err, m, x, p.First)
 		}
-		return nil, []Array{floatArray(all)}, nil
+		return nil, []Array{arrayOf(all.Data, all.Rows, all.Cols)}, nil
 	}
 	codes, err := inside.Model(m).Encode(c.ctx, x, threads)
 	if err != nil {
@@ -113,7 +111,7 @@ func (c *call) encode(p *encodeParams) (any, []Array, error) {
 	for i := range codes.Len() {
 		packed = codes.AppendBytes(packed, i)
 	}
-	return nil, []Array{byteArray(packed, x.Rows, codes.Bytes())}, nil
+	return nil, []Array{arrayOf(packed, x.Rows, codes.Bytes())}, nil
 }
 
 // inRows makes an error about a value name its row among all that are encoded.
@@ -134,98 +132,54 @@ func (c *call) vectors(i int) (vectors.Matrix, error) {
 	return a.matrix()
 }
 
-// rows describe vectors to learn from. The arrays are the vectors, then those of what is given: the classes of the rows
-// by number (i4); starts (i8, one more than rows) and numbers (i4) of the rows' tags; pairs (i8, three columns).
-type rows struct {
-	Names   []string `json:"names,omitempty"`   // of the columns
-	Label   string   `json:"label,omitempty"`   // name of the column of classes or tags
-	Classes []string `json:"classes,omitempty"` // names
-	Tags    []string `json:"tags,omitempty"`    // names
-	Pairs   bool     `json:"pairs,omitempty"`
-	Missing bool     `json:"missing,omitempty"` // NaN stands for a missing value
+// rows returns an array of the call as a list of vectors.
+func (c *call) rows(i int) ([][]float32, error) {
+	x, err := c.vectors(i)
+	rows := make([][]float32, x.Rows)
+	for i := range rows {
+		rows[i] = x.Row(i)
+	}
+	return rows, err
 }
 
-// table returns the rows of a call, without its pairs, and the number of its arrays that it used.
-func (c *call) table(r *rows) (_ vectors.Named, used int, err error) {
+// rowParams describe vectors to learn from, which are the first array; pairs (i8, three columns) are the second.
+type rowParams struct {
+	Names   []string   `json:"names,omitempty"` // of the columns
+	Label   string     `json:"label,omitempty"` // name of the column of classes or tags
+	Classes []string   `json:"classes,omitempty"`
+	Tags    [][]string `json:"tags,omitempty"`
+	Pairs   bool       `json:"pairs,omitempty"`
+	Missing bool       `json:"missing,omitempty"` // NaN stands for a missing value
+}
+
+// table returns the rows of a call, without pairs.
+func (c *call) table(r *rowParams) (vectors.Named, error) {
 	x, err := c.vectors(0)
 	if err != nil {
-		return vectors.Named{}, 0, err
+		return vectors.Named{}, err
 	}
-	t := vectors.Named{Table: vectors.Table{X: x}, Known: vectors.Schema{Names: r.Names, Missing: r.Missing}}
+	t := vectors.Named{Table: vectors.Table{X: x, Labels: r.Classes, Tags: r.Tags},
+		Known: vectors.Schema{Names: r.Names, Missing: r.Missing}}
 	if r.Names != nil && len(r.Names) != x.Cols {
-		return t, 0, message.New("bad-frame", "%d names for %d columns", len(r.Names), x.Cols)
-	}
-	used = 1
-	if r.Classes != nil {
-		t.Known.Label = r.Label
-		if t.Labels, err = c.classes(used, r.Classes); err != nil {
-			return t, 0, err
-		}
-		used++
+		return t, api.Errorf(api.ErrInvalid, "%d names for %d columns", len(r.Names), x.Cols)
 	}
 	if r.Tags != nil {
 		t.Known.Tags = r.Label
-		if t.Tags, err = c.tags(used, r.Tags); err != nil {
-			return t, 0, err
-		}
-		used += 2
 	}
-	return t, used, t.CheckLengths()
-}
-
-// classes returns the class of every row by name.
-func (c *call) classes(at int, names []string) ([]string, error) {
-	a, err := c.array(at, "the classes of the rows")
-	if err != nil {
-		return nil, err
+	if r.Classes != nil {
+		t.Known.Label = r.Label
 	}
-	names = slices.Clone(names)
-	for i, name := range names {
-		names[i] = supervision.CanonicalLabel(name)
-	}
-	labels := make([]string, len(a.int32s))
-	for i, class := range a.int32s {
-		if class < 0 || int(class) >= len(names) || names[class] == "" {
-			return nil, api.Errorf(api.ErrInvalid, "row %d has no label", i)
-		}
-		labels[i] = names[class]
-	}
-	return labels, nil
-}
-
-// tags returns the tags of every row by name.
-func (c *call) tags(at int, names []string) ([][]string, error) {
-	starts, err := c.array(at, "where the tags of rows start")
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := c.array(at+1, "the tags of the rows")
-	if err != nil {
-		return nil, err
-	}
-	if len(starts.int64s) == 0 {
-		return nil, message.New("bad-frame", "the starts of the tags have one entry more than there are rows")
-	}
-	list := make([][]string, len(starts.int64s)-1)
-	for i := range list {
-		lo, hi := starts.int64s[i], starts.int64s[i+1]
-		if lo < 0 || hi < lo || hi > int64(len(numbers.int32s)) {
-			return nil, message.New("bad-frame", "the tags of row %d are %d to %d of %d", i, lo, hi, len(numbers.int32s))
-		}
-		list[i] = make([]string, 0, hi-lo)
-		for _, tag := range numbers.int32s[lo:hi] {
-			if tag < 0 || int(tag) >= len(names) {
-				return nil, message.New("bad-frame", "row %d has a tag of the number %d", i, tag)
-			}
-			list[i] = append(list[i], names[tag])
+	for i, name := range r.Classes {
+		if r.Classes[i] = supervision.CanonicalLabel(name); r.Classes[i] == "" {
+			return t, api.Errorf(api.ErrInvalid, "row %d has no class: leave such rows out, or give them one", i)
 		}
 	}
-	return list, nil
+	return t, t.CheckLengths()
 }
 
 // data returns the rows of a call to learn from.
-func (c *call) data(r *rows) (*hashgrove.Data, error) {
-	t, used, err := c.table(r)
+func (c *call) data(r *rowParams) (*hashgrove.Data, error) {
+	t, err := c.table(r)
 	if err != nil {
 		return nil, err
 	}
@@ -236,51 +190,40 @@ func (c *call) data(r *rows) (*hashgrove.Data, error) {
 	if !r.Pairs {
 		return d, nil
 	}
-	a, err := c.array(used, "pairs")
+	a, err := c.array(1, "pairs")
 	if err != nil {
 		return nil, err
 	}
 	if len(a.Shape) != 2 || a.Shape[1] != 3 || a.Type != Int64 {
-		return nil, message.New("bad-frame", "pairs are rows of three whole numbers, not of the shape %v", a.Shape)
+		return nil, api.Errorf(api.ErrInvalid, "pairs are rows of three whole numbers, not of the shape %v", a.Shape)
 	}
-	list := make([]hashgrove.Pair, a.Shape[0])
-	for i := range list {
-		three := a.int64s[3*i : 3*i+3]
-		rows := int64(t.X.Rows)
-		if three[0] < 0 || three[1] < 0 || three[0] >= rows || three[1] >= rows || three[2] < -1 || three[2] > 1 {
+	list, rows := make([]hashgrove.Pair, a.Shape[0]), int64(t.X.Rows)
+	for i, of := range slices.Collect(slices.Chunk(valuesOf[int64](a), 3)) {
+		if of[0] < 0 || of[1] < 0 || of[0] >= rows || of[1] >= rows || of[2] < -1 || of[2] > 1 {
 			return nil, api.Errorf(api.ErrInvalid, "pair %d is %d, %d, %d: give two rows from 0 to %d, and 1, -1 or 0",
-				i, three[0], three[1], three[2], rows-1)
+				i, of[0], of[1], of[2], rows-1)
 		}
-		list[i] = hashgrove.Pair{A: int32(three[0]), B: int32(three[1]), Y: int8(three[2])}
+		list[i] = hashgrove.Pair{A: int32(of[0]), B: int32(of[1]), Y: int8(of[2])}
 	}
 	return d.WithPairs(list), nil
 }
 
-// bitProgress reports a learned bit.
-type bitProgress struct {
-	Bit       int     `json:"bit"` // from 1
-	Bits      int     `json:"bits"`
-	Objective float64 `json:"objective"`
-	Error     float64 `json:"error"`
-}
-
-// noteProgress reports a choice or a doubt.
-type noteProgress struct {
+// note is a choice or a doubt.
+type note struct {
 	Code  string `json:"code"`
 	Text  string `json:"text"`
 	Doubt bool   `json:"doubt,omitempty"`
 }
 
 type trainParams struct {
-	rows
+	rowParams
 	Options hashgrove.Options `json:"options"`
-	Grow    uint64            `json:"grow,omitempty"` // a model to start from
 	Memory  int64             `json:"memory,omitempty"`
 }
 
 // train learns a model.
 func (c *call) train(p *trainParams) (any, []Array, error) {
-	d, err := c.data(&p.rows)
+	d, err := c.data(&p.rowParams)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -289,14 +232,7 @@ func (c *call) train(p *trainParams) (any, []Array, error) {
 	if o.Memory = p.Memory; o.Memory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.Memory - o.Memory/10))
 	}
-	if p.Grow != 0 {
-		m, err := c.model(p.Grow)
-		if err != nil {
-			return nil, nil, err
-		}
-		o.Grow = m
-	}
-	o.Progress = c.training()
+	o.Progress = c.training
 	made, err := hashgrove.Train(c.ctx, d, o)
 	if err != nil {
 		return nil, nil, err
@@ -305,35 +241,20 @@ func (c *call) train(p *trainParams) (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	notes := []note{}
+	for _, n := range made.Report.Notes {
+		notes = append(notes, note{n.Code, n.Text, n.Doubt})
+	}
 	report := map[string]any{
-		"method": made.Report.Method, "rows": made.Report.Rows, "held_out": made.Report.HeldOut,
-		"notes":   notes(made.Report.Notes),
+		"method": made.Report.Method, "rows": made.Report.Rows, "held_out": made.Report.HeldOut, "notes": notes,
 		"seconds": made.Report.Total.Seconds(), "learning_seconds": made.Report.Learning.Seconds(),
 	}
 	return map[string]any{"about": c.hold(made.Model), "report": report}, []Array{b}, nil
 }
 
-// notes returns the notes of a training.
-func notes(from []hashgrove.Note) []noteProgress {
-	list := make([]noteProgress, len(from))
-	for i, n := range from {
-		list[i] = noteProgress{n.Code, n.Text, n.Doubt}
-	}
-	return list
-}
-
-// training passes on the progress of a training; rows that are read, ten times a second.
-func (c *call) training() func(hashgrove.Progress) {
-	var shown time.Time
-	return func(p hashgrove.Progress) {
-		switch {
-		case p.Note != nil:
-			c.progress(noteProgress{p.Note.Code, p.Note.Text, p.Note.Doubt})
-		case p.Learned != nil:
-			c.progress(bitProgress{p.Bit, p.Bits, p.Learned.Objective, p.Learned.TrainError})
-		case time.Since(shown) > 100*time.Millisecond:
-			shown = time.Now()
-			c.progress(map[string]int{"rows": p.Rows})
-		}
+// training passes on the progress of a training.
+func (c *call) training(p hashgrove.Progress) {
+	if p.Learned != nil {
+		c.progress(map[string]any{"bit": p.Bit, "bits": p.Bits, "objective": p.Learned.Objective, "error": p.Learned.TrainError})
 	}
 }

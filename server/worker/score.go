@@ -10,7 +10,7 @@ import (
 )
 
 type scoreParams struct {
-	rows
+	rowParams
 	Model     uint64 `json:"model"`
 	MinShared int    `json:"min_shared,omitempty"`
 	Threads   int    `json:"threads,omitempty"`
@@ -24,7 +24,7 @@ func (c *call) score(p *scoreParams) (any, []Array, error) {
 		return nil, nil, err
 	}
 	m, threads := inside.Model(own), cmp.Or(p.Threads, c.threads)
-	t, _, err := c.table(&p.rows)
+	t, err := c.table(&p.rowParams)
 	if err != nil {
 		return nil, nil, err
 	}

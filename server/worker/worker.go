@@ -35,7 +35,7 @@ import (
 )
 
 // Protocol is the version of frames and operations. It changes when an older program would misunderstand an answer.
-const Protocol = 2
+const Protocol = 3
 
 // maxFrame bounds the bytes of a frame.
 const maxFrame = 1 << 40
@@ -271,6 +271,9 @@ func (c *call) read(to any) error {
 	d := json.NewDecoder(bytes.NewReader(c.params))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return api.Errorf(api.ErrInvalid, "%s: give a value of the type %s, not a %s", wrong.Field, wrong.Type, wrong.Value)
+		}
 		text := strings.TrimPrefix(err.Error(), "json: ")
 		if name, ok := strings.CutPrefix(text, "unknown field "); ok {
 			text = "there is no option " + name

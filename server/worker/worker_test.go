@@ -111,18 +111,18 @@ func (p *peer) must(to any, op string, params any, arrays ...Array) []Array {
 	return r.arrays
 }
 
-func clouds(n int) (x vectors.Matrix, labels []string, classes Array) {
+func floatArray(x vectors.Matrix) Array { return arrayOf(x.Data, x.Rows, x.Cols) }
+
+func clouds(n int) (x vectors.Matrix, labels []string) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x = vectors.Matrix{Rows: n, Cols: 4}
-	classes = Array{Type: Int32, Shape: []int{n}}
 	for i := range n {
 		for j := range x.Cols {
 			x.Data = append(x.Data, float32(rng.NormFloat64())/2+float32((i%3)*(j%2)*2))
 		}
 		labels = append(labels, []string{"boots", "sandals", "hats"}[i%3])
-		classes.int32s = append(classes.int32s, int32(i%3))
 	}
-	return x, labels, classes
+	return x, labels
 }
 
 func listOf(x vectors.Matrix) (rows [][]float32) {
@@ -137,7 +137,7 @@ var quick = hashgrove.Options{Bits: 16, Trees: hashgrove.TreeOptions{Rounds: 3},
 // TestSameBytes: what the worker makes is what the library makes, byte for byte.
 func TestSameBytes(t *testing.T) {
 	ctx, p := context.Background(), start(t)
-	x, labels, classes := clouds(300)
+	x, labels := clouds(300)
 	own, err := hashgrove.Train(ctx, hashgrove.Rows(listOf(x), labels), quick)
 	if err != nil {
 		t.Fatal(err)
@@ -150,13 +150,13 @@ func TestSameBytes(t *testing.T) {
 		About  aboutModel     `json:"about"`
 		Report map[string]any `json:"report"`
 	}
-	params := map[string]any{"options": quick, "classes": []string{"boots", "sandals", "hats"}}
-	a := p.must(&made, "train", params, floatArray(x), classes)
-	if !bytes.Equal(a[0].bytes, want.Bytes()) || made.About.Fingerprint != own.Fingerprint() {
+	params := map[string]any{"options": quick, "classes": labels}
+	a := p.must(&made, "train", params, floatArray(x))
+	if !bytes.Equal(a[0].data, want.Bytes()) || made.About.Fingerprint != own.Fingerprint() {
 		t.Fatal("another model than the library's")
 	}
 	var loaded aboutModel
-	p.must(&loaded, "load", nil, byteArray(want.Bytes()))
+	p.must(&loaded, "load", nil, arrayOf(want.Bytes()))
 	codes, err := own.EncodeAll(ctx, listOf(x))
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestSameBytes(t *testing.T) {
 	for _, number := range []uint64{made.About.Model, loaded.Model} {
 		a = p.must(nil, "encode", map[string]any{"model": number}, floatArray(x))
 		for i, code := range codes {
-			if !bytes.Equal(a[0].bytes[2*i:2*i+2], code) {
+			if !bytes.Equal(a[0].data[2*i:2*i+2], code) {
 				t.Fatalf("row %d has another code", i)
 			}
 		}
@@ -173,7 +173,7 @@ func TestSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a = p.must(nil, "encode", map[string]any{"model": loaded.Model, "margins": true}, floatArray(x)); !slices.Equal(a[0].floats, margins.Data) {
+	if a = p.must(nil, "encode", map[string]any{"model": loaded.Model, "margins": true}, floatArray(x)); !slices.Equal(valuesOf[float32](&a[0]), margins.Data) {
 		t.Error("other margins")
 	}
 	p.must(nil, "hello", nil)
@@ -186,7 +186,7 @@ func TestSameBytes(t *testing.T) {
 // state machine of package store writes to an index of the worker and searches it.
 func TestIndexOfWorker(t *testing.T) {
 	p := start(t)
-	x, labels, _ := clouds(90)
+	x, labels := clouds(90)
 	own, err := hashgrove.Train(t.Context(), hashgrove.Rows(listOf(x), labels), quick)
 	if err != nil {
 		t.Fatal(err)
@@ -207,9 +207,9 @@ func TestIndexOfWorker(t *testing.T) {
 		params := map[string]any{"method": method, "path": "/v1/collections/" + name + path,
 			"headers": map[string]string{"Content-Type": "application/json"}}
 		var head struct{ Status int }
-		a := p.must(&head, "http", params, append([]Array{byteArray(text)}, vectors...)...)
-		if err := json.Unmarshal(a[0].bytes, to); err != nil || head.Status != 200 {
-			t.Fatalf("%s %s: %+v, %v, %s", method, path, head, err, a[0].bytes)
+		a := p.must(&head, "http", params, append([]Array{arrayOf(text)}, vectors...)...)
+		if err := json.Unmarshal(a[0].data, to); err != nil || head.Status != 200 {
+			t.Fatalf("%s %s: %+v, %v, %s", method, path, head, err, a[0].data)
 		}
 	}
 	p.must(nil, "index", map[string]any{"name": name, "model": m.Model, "path": filepath.Join(t.TempDir(), "shop.hgi")})
@@ -231,7 +231,7 @@ func TestIndexOfWorker(t *testing.T) {
 
 // TestClaimedArrays: a head may claim what it likes, and memory is taken for what arrives.
 func TestClaimedArrays(t *testing.T) {
-	for _, kind := range []Type{Float32, Float16, Uint8, Int32, Int64} {
+	for _, kind := range []Type{Float32, Uint8, Int32, Int64} {
 		head := fmt.Sprintf(`{"arrays":[{"type":%q,"shape":[%d]}]}`, kind, int64(1)<<36)
 		frame := append(binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(head))), head...)
 		budgettest.Within(t, 64*budgettest.MiB, func() {
@@ -240,15 +240,15 @@ func TestClaimedArrays(t *testing.T) {
 			}
 		})
 	}
-	x := floatArray(vectors.Matrix{Rows: 3, Cols: atOnce, Data: make([]float32, 3*atOnce)})
-	for i := range x.floats {
-		x.floats[i] = float32(i)
+	x := floatArray(vectors.Matrix{Rows: 3, Cols: atOnce / 4, Data: make([]float32, 3*atOnce/4)})
+	for i := range valuesOf[float32](&x) {
+		valuesOf[float32](&x)[i] = float32(i)
 	}
 	var b bytes.Buffer
 	if err := writeFrame(&b, map[string]any{"arrays": []Array{x}}, []Array{x}); err != nil {
 		t.Fatal(err)
 	}
-	if _, a, err := readFrame(&b, maxFrame); err != nil || !slices.Equal(a[0].floats, x.floats) {
+	if _, a, err := readFrame(&b, maxFrame); err != nil || !slices.Equal(a[0].data, x.data) {
 		t.Errorf("a large array changes on its way: %v", err)
 	}
 }
@@ -256,10 +256,9 @@ func TestClaimedArrays(t *testing.T) {
 // TestRefusals: an error has a code and a sentence, and the worker goes on.
 func TestRefusals(t *testing.T) {
 	p := start(t)
-	x, _, classes := clouds(60)
+	x, labels := clouds(60)
 	bad := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
 	bad.Data[4*7+2] = float32(math.NaN())
-	names := []string{"boots", "sandals", "hats"}
 	for _, c := range []struct {
 		op     string
 		params any
@@ -269,11 +268,14 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"dance", nil, nil, "unsupported", "dance"},
 		{"train", map[string]any{"options": map[string]any{"roundz": 3}}, nil, "invalid", "roundz"},
-		{"train", map[string]any{"options": map[string]any{"loss": "none"}, "classes": names}, []Array{floatArray(x), classes}, "", "none"},
-		{"train", map[string]any{"classes": names}, []Array{floatArray(bad), classes}, "not-finite", "row 7"},
-		{"train", map[string]any{"classes": names}, []Array{floatArray(x)}, "bad-frame", "classes"},
+		{"train", map[string]any{"options": map[string]any{"loss": "none"}, "classes": labels}, []Array{floatArray(x)}, "", "none"},
+		{"train", map[string]any{"classes": labels}, []Array{floatArray(bad)}, "not-finite", "row 7"},
+		{"train", map[string]any{"classes": labels[1:]}, []Array{floatArray(x)}, "", "59 labels"},
+		{"train", map[string]any{"tags": [][]string{{"a"}}}, []Array{floatArray(x)}, "", "1 sets of tags"},
+		{"train", map[string]any{"classes": append([]string{" "}, labels[1:]...)}, []Array{floatArray(x)}, "invalid", "row 0"},
+		{"train", map[string]any{"classes": labels}, nil, "bad-frame", "vectors"},
 		{"train", map[string]any{"options": quick}, []Array{floatArray(x)}, "", ""},
-		{"load", nil, []Array{byteArray([]byte("nonsense"))}, "", ""},
+		{"load", nil, []Array{arrayOf([]byte("nonsense"))}, "", ""},
 		{"index", map[string]any{"name": "x", "path": filepath.Join(t.TempDir(), "none.hgi")}, nil, "", "none.hgi"},
 	} {
 		r := p.ask(nil, c.op, c.params, c.arrays...)
@@ -287,9 +289,9 @@ func TestRefusals(t *testing.T) {
 // TestCancel: a request can be ended, and so can the worker in the middle of one.
 func TestCancel(t *testing.T) {
 	p := start(t)
-	x, _, classes := clouds(3000)
-	params := map[string]any{"options": hashgrove.Options{Bits: 256, Effort: "best"}, "classes": []string{"a", "b", "c"}}
-	id := p.send("train", params, floatArray(x), classes)
+	x, labels := clouds(3000)
+	params := map[string]any{"options": hashgrove.Options{Bits: 256, Effort: "best"}, "classes": labels}
+	id := p.send("train", params, floatArray(x))
 	if r := p.next(); r.ID != id || r.Progress == nil {
 		t.Fatalf("%+v", r)
 	}
@@ -304,7 +306,7 @@ func TestCancel(t *testing.T) {
 		}
 		break
 	}
-	p.send("train", params, floatArray(x), classes)
+	p.send("train", params, floatArray(x))
 	p.next()
 	p.in.Close()
 	go io.Copy(io.Discard, p.out)
@@ -316,29 +318,27 @@ func TestCancel(t *testing.T) {
 // TestCompareOfWorker: a comparison comes with its table and its page.
 func TestCompareOfWorker(t *testing.T) {
 	p := start(t)
-	x, _, classes := clouds(240)
+	x, labels := clouds(240)
 	var made struct {
 		Title string
 		Head  []string
 		Rows  [][]string
 	}
 	a := p.must(&made, "compare", map[string]any{
-		"methods": []string{"lsh"}, "bits": []int{8}, "unseen": -1, "classes": []string{"a", "b", "c"}, "title": "clouds",
-	}, floatArray(x), classes)
-	if len(made.Rows) < 2 || len(made.Head) != len(made.Rows[0]) || !bytes.Contains(a[0].bytes, []byte("<html")) {
-		t.Errorf("%d rows of %d columns, a page of %d bytes", len(made.Rows), len(made.Head), len(a[0].bytes))
+		"methods": []string{"lsh"}, "bits": []int{8}, "unseen": -1, "classes": labels, "title": "clouds",
+	}, floatArray(x))
+	if len(made.Rows) < 2 || len(made.Head) != len(made.Rows[0]) || !bytes.Contains(a[0].data, []byte("<html")) {
+		t.Errorf("%d rows of %d columns, a page of %d bytes", len(made.Rows), len(made.Head), len(a[0].data))
 	}
 }
 
 // FuzzFrame: whatever arrives is a frame or an error, in memory that follows from what arrived.
 func FuzzFrame(f *testing.F) {
 	var b bytes.Buffer
-	half := Array{Type: Float16, Shape: []int{1, 2}}
-	head := request{ID: 1, Op: "encode", Arrays: []Array{byteArray([]byte{1, 2, 3}, 1, 3), half, {Type: Int64, Shape: []int{1}, int64s: []int64{5}}}}
-	if err := writeFrame(&b, head, head.Arrays[:1]); err != nil {
+	head := request{ID: 1, Op: "encode", Arrays: []Array{arrayOf([]byte{1, 2, 3}, 1, 3), arrayOf([]int64{5})}}
+	if err := writeFrame(&b, head, head.Arrays); err != nil {
 		f.Fatal(err)
 	}
-	b.Write([]byte{0, 0x3c, 0, 0x40, 5, 0, 0, 0, 0, 0, 0, 0})
 	f.Add(b.Bytes())
 	f.Add([]byte("HGW1\x02\x00\x00\x00{}"))
 	f.Add([]byte(`HGW1` + "\x2c\x00\x00\x00" + `{"arrays":[{"type":"f4","shape":[99999,9]}]}`))

@@ -80,20 +80,13 @@ def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, tit
     >>> c.records[0]["method"]
     'lsh'
     """
-    x, s = arrays.rows(X), arrays.supervision(y, len(X))
-    params: dict[str, Any] = {**s.params, "title": title, **settings}
-    train = dict(options or {})
-    if effort:
-        train["effort"] = effort
-    for name, value in (("methods", methods), ("bits", bits), ("seed", random_state), ("threads", threads), ("train", train)):
-        if value:
-            params[name] = [v.item() if hasattr(v, "item") else v for v in value] if isinstance(value, (list, tuple)) else value
-    names = arrays.names_of(X)
-    if names is not None:
-        params["names"] = names
+    given, others, _ = arrays.supervision(y)
+    train = {**(options or {}), **({"effort": effort} if effort else {})}
+    params = {**given, "title": title, "names": arrays.names_of(X), "methods": methods, "bits": bits, "seed": random_state or 0,
+              "threads": threads or 0, "train": train, **settings}
     own, bar = Worker(), Bar("comparing", verbose)
     try:
-        made, back = own.call("compare", params, [x, *s.arrays],
+        made, back = own.call("compare", params, [arrays.rows(X), *others],
                               progress=lambda p: bar.step(p["done"], p["total"], p.get("note", "")))
     except Invalid as e:
         raise not_finite(e) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from typing import Any, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from . import arrays, worker
 from .model import OUTPUTS, Model, not_finite
 from .progress import Bar
 from .service import Invalid
-from .worker import Blocks, Worker
+from .worker import Worker
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -115,89 +115,76 @@ class FastHash(TransformerMixin, BaseEstimator):
         """Learn a model. y has a class for each row, or tags: a list for each row, or an indicator matrix. pairs has rows
         of two row numbers and 1 for similar, -1 for dissimilar or 0 for unknown, and replaces y. Ctrl-C ends the training
         and leaves nothing behind."""
-        options = self._options()
-        names = arrays.names_of(X)
-        x = arrays.rows(X)
+        options, names, x = self._options(), arrays.names_of(X), arrays.rows(X)
+        given, others, classes = arrays.supervision(y, pairs)
+        if pairs is None and "classes" in given and len(classes) < 2:
+            raise Invalid(f"y has only one class, or none, in {x.shape[0]} sample{'s' * (x.shape[0] != 1)}: codes can only tell "
+                          "apart what differs, so give rows of two classes or more")
+        params = {**given, "options": options, "names": names, "missing": bool(self.missing), "memory": options.pop("memory", 0)}
+        bar = Bar("learning bits", self.verbose)
+
+        def progress(p: dict) -> None:
+            if "bit" in p:
+                bar.step(p["bit"], p["bits"], f"error {p['error']:.4f}")
+
         own = Worker()  # a training has a process of its own, which takes its memory away with it
         try:
-            if y is None and pairs is None and _supervised(own.hello(), self.method):
-                raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give a "
-                                 "class or tags for each row, or pairs.")
-            s = arrays.supervision(y, x.shape[0], pairs)
-            self._check_classes(s, x, pairs)
-            params = {**s.params, "options": options}
-            if names is not None:
-                params["names"] = names
-            if self.missing:
-                params["missing"] = True
-            if "memory" in options:
-                params["memory"] = options.pop("memory")
-            self.model_, self.report_ = _train(own, params, [x, *s.arrays], self.verbose)
+            made, back = own.call("train", params, [x, *others], progress=progress)
         except Invalid as e:
+            if e.code == "no-supervision":
+                raise Invalid(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give a class "
+                              "or tags for each row, or pairs", code=e.code) from None
             raise not_finite(e) from None
         finally:
+            bar.end()
             own.close()
-        self.n_features_in_ = x.shape[1]
-        for name, value in (("feature_names_in_", names), ("classes_", s.classes)):
-            if value is not None:
-                setattr(self, name, np.array(value, dtype=object) if name != "classes_" else value)
-            elif hasattr(self, name):
-                delattr(self, name)
+        about, self.report_ = made["about"], made["report"]
+        about.pop("model")
+        for note in self.report_["notes"]:
+            if note.get("doubt"):
+                warnings.warn(note["text"], UserWarning, stacklevel=2)
+        self.model_, self.n_features_in_ = Model(back[0].tobytes(), about=about), x.shape[1]
+        vars(self).pop("feature_names_in_", None)
+        vars(self).pop("classes_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        if classes is not None:
+            self.classes_ = classes
         return self
-
-    def _check_classes(self, s: arrays.Supervision, x: Blocks, pairs: Any) -> None:
-        """Refuse what leaves nothing to tell apart, in the words of scikit-learn."""
-        if pairs is None and "classes" in s.params and len(s.params["classes"]) < 2:
-            raise Invalid(f"y has only one class, {s.params['classes'][0]!r} ({x.shape[0]} sample{'s' * (x.shape[0] != 1)}): codes "
-                          "can only tell apart what differs, so give rows of two classes or more")
 
     def _options(self) -> dict:
         """The options of a training. Those that have their default value are left to the method."""
         if self.output not in OUTPUTS:
             raise Invalid(f"output is {self.output!r}: choose one of {', '.join(OUTPUTS)}")
-        o: dict[str, Any] = {"bits": _whole("bits", self.bits, 1), "method": str(self.method)}
-        if self.effort not in (None, "normal"):
-            o["effort"] = str(self.effort)
-        seed = self._seed()
-        if seed:
-            o["seed"] = seed
-        if self.detail_bits:
-            o["detail_bits"] = _whole("detail_bits", self.detail_bits, 0)
+        o: dict[str, Any] = {"bits": self.bits, "method": self.method, "seed": self._seed(), "threads": self._threads(),
+                             "detail_bits": self.detail_bits, "effort": "" if self.effort == "normal" else self.effort or ""}
+        if not self.bits:
+            raise Invalid("bits is 0: ask for 1 or more")
         if self.validation is not None:
-            o["validation"] = float(self.validation) or -1.0  # 0 would be the default
+            o["validation"] = self.validation or -1.0  # 0 would be the default
         if self.min_shared != 2:
-            o["min_shared"] = _whole("min_shared", self.min_shared, 1)
-        if self._threads():
-            o["threads"] = self._threads()
+            o["min_shared"] = self.min_shared
         if self.sample is not None:
-            similar, dissimilar = self.sample if isinstance(self.sample, (tuple, list)) else (self.sample, self.sample)
-            o["sample_similar"], o["sample_dissimilar"] = _whole("sample", similar, 1), _whole("sample", dissimilar, 1)
+            o["sample_similar"], o["sample_dissimilar"] = (
+                self.sample if isinstance(self.sample, (tuple, list)) else (self.sample, self.sample))
         for name, value in (self.options or {}).items():
-            if name.replace("-", "_") in ("method", "bits", "seed", "effort", "threads"):
+            name = name.replace("-", "_")
+            if name in ("method", "bits", "seed", "effort", "threads"):
                 raise Invalid(f"options has {name!r}, which is a parameter of its own")
-            o[name.replace("-", "_")] = value.item() if isinstance(value, np.generic) else value
+            o[name] = value
         return o
 
     def _threads(self) -> int:
         """The number of threads; 0 means all cores."""
         if self.n_jobs is None:
-            return _whole("threads", self.threads or 0, 0)
+            return self.threads or 0
         if self.threads is not None:
             raise Invalid("threads and n_jobs mean the same: give one of them")
-        n = _whole("n_jobs", self.n_jobs, -10**6)
-        return n if n >= 0 else max(1, (os.cpu_count() or 1) + 1 + n)
+        return self.n_jobs if self.n_jobs >= 0 else max(1, (os.cpu_count() or 1) + 1 + self.n_jobs)
 
-    def _seed(self) -> int:
-        r = self.random_state
-        if r is None:
-            return 0
-        if isinstance(r, (int, np.integer)) and not isinstance(r, bool) and 0 <= r < 2**64:
-            return int(r)
-        if hasattr(r, "randint"):
-            return int(r.randint(1, 2**31 - 1))
-        if hasattr(r, "integers"):
-            return int(r.integers(1, 2**31 - 1))
-        raise Invalid(f"random_state is {r!r}: give None, a whole number from 0, or a RandomState")
+    def _seed(self) -> Any:
+        draw = getattr(self.random_state, "randint", getattr(self.random_state, "integers", None))
+        return int(draw(1, 2**31 - 1)) if draw else self.random_state or 0
 
     def _fitted(self) -> Model:
         if not hasattr(self, "model_"):
@@ -220,11 +207,11 @@ class FastHash(TransformerMixin, BaseEstimator):
         the order of ties, from 0 to 1. Each row is left out of its own ranking. Cross-validation can choose options by it;
         its rows are new to the model."""
         model, x = self._fitted(), arrays.rows(X)
-        s = arrays.supervision(y, x.shape[0])
+        given, _, _ = arrays.supervision(y)
         w = worker.shared()
-        params = {**s.params, "model": model.number(w), "min_shared": self.min_shared, "threads": self._threads()}
+        params = {**given, "model": model.number(w), "min_shared": self.min_shared, "threads": self._threads()}
         try:
-            return float(w.call("score", params, [x, *s.arrays])[0]["map"])
+            return float(w.call("score", params, [x])[0]["map"])
         except Invalid as e:
             raise not_finite(e) from None
 
@@ -236,13 +223,11 @@ class FastHash(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that transform returns."""
         n = self._n_features_out
-        if input_features is not None:
-            known = getattr(self, "feature_names_in_", None)
-            if known is not None and not np.array_equal(known, np.asarray(input_features, dtype=object)):
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(input_features) != self.n_features_in_:
-                raise ValueError(f"input_features should have length equal to number of features ({self.n_features_in_}), got "
-                                 f"{len(input_features)}")
+        if input_features is not None and list(input_features) != list(getattr(self, "feature_names_in_", input_features)):
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if input_features is not None and len(input_features) != self.n_features_in_:
+            raise ValueError(f"input_features should have length equal to number of features ({self.n_features_in_}), got "
+                             f"{len(input_features)}")
         what = "byte" if self.output == "packed" else "bit"
         return np.array([f"fasthash_{what}{i}" for i in range(n)], dtype=object)
 
@@ -280,33 +265,3 @@ class FastHash(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = bool(self.missing)
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _supervised(hello: dict, method: str) -> bool:
-    return next((m["supervised"] for m in hello["methods"] if m["name"] == method), True)
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
-        return int(value)
-    raise Invalid(f"{name} is {value!r}: give a whole number from {least}")
-
-
-def _train(own: Worker, params: dict, parts: Iterable, verbose: Any) -> tuple[Model, dict]:
-    """Train in a process, with a bar; doubts become warnings."""
-    bar = Bar("learning bits", verbose)
-
-    def progress(p: dict) -> None:
-        if "bit" in p:
-            bar.step(p["bit"], p["bits"], f"error {p['error']:.4f}")
-
-    try:
-        made, back = own.call("train", params, list(parts), progress=progress)
-    finally:
-        bar.end()
-    about = made["about"]
-    about.pop("model")
-    for note in made["report"]["notes"]:
-        if note.get("doubt"):
-            warnings.warn(note["text"], UserWarning, stacklevel=4)
-    return Model(back[0].tobytes(), about=about), made["report"]

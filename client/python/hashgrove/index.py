@@ -3,6 +3,7 @@ requests of a service, so an Index is a Collection whose client asks it and not 
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import threading
@@ -13,7 +14,7 @@ import numpy as np
 
 from . import arrays
 from .model import Model
-from .service import Client, Collection, Error, Invalid, _id
+from .service import Client, Collection, Error, Invalid, _id, _plain
 from .worker import Worker, WorkerDied
 
 __all__ = ["Index", "Duplicates"]
@@ -45,10 +46,8 @@ class _Here(Client):
 
     def _open(self) -> None:
         """Make or open the index in a new process."""
-        session, params = self._worker.session(), {"name": _name}
-        if self.path is not None:
-            params["path"] = self.path
-        there = self.path is not None and os.path.exists(self.path)
+        session, there = self._worker.session(), self.path is not None and os.path.exists(self.path)
+        params: dict[str, Any] = {"name": _name, "path": self.path or ""}
         if not there and self.model is not None:
             params["model"] = self.model.number(self._worker)
         elif not there:
@@ -80,15 +79,12 @@ class _Here(Client):
 
     def _rows(self, vectors: Any) -> tuple[Any, bool]:
         one = (vectors.ndim if hasattr(vectors, "ndim") else np.ndim(vectors[0]) + 1 if len(vectors) else 2) == 1
-        x = arrays.rows(vectors, "vectors", one=one)
-        if self.model is not None and x.shape[1] != self.model.dim:
-            raise Invalid(f"vectors of {x.shape[1]} values, and the model takes {self.model.dim}", code="dimension")
-        return x, one
+        return arrays.rows(vectors, "vectors", one=one), one
 
     def _send(self, method: str, path: str, body: Any, vectors: Any, headers: dict, safe: bool) -> tuple[int, dict, Any]:
         if vectors is not None and body is None:
             headers["Content-Type"] = "application/octet-stream"
-        text = b"" if body is None else json.dumps(body, allow_nan=False).encode()
+        text = b"" if body is None else json.dumps(body, allow_nan=False, default=_plain).encode()
         parts = [np.frombuffer(text, dtype=np.uint8), *([] if vectors is None else [vectors])]
         params = {"method": method, "path": path, "headers": headers}
         try:
@@ -149,22 +145,18 @@ class Index(Collection):
     def set_vectors(self, ids: Any, vectors: Any) -> None:
         """Keep the vectors of items in memory, so that searches can rerank and explain. Items that are written later bring
         theirs."""
-        x, ids = self.client._rows(vectors)[0], [_id(i) for i in ids]
-        if len(ids) != x.shape[0]:
-            raise Invalid(f"{len(ids)} ids for {x.shape[0]} vectors")
-        self.client.call("vectors", {"name": _name, "ids": ids}, [x])
+        self.client.call("vectors", {"name": _name, "ids": [_id(i) for i in ids]}, self.client._rows(vectors)[:1])
 
     def duplicates(self, radius: int, *, groups: bool = False, most: int | None = None) -> Any:
         """All pairs of items whose codes differ in at most radius bits, exactly: arrays a, b and distances, in order of ids.
         With groups, the groups that such pairs connect: a list of lists of ids. More pairs than most, 100 million if it is
         None, are counted and refused."""
-        params = {"name": _name, "radius": int(radius), "groups": bool(groups), **({} if most is None else {"most": int(most)})}
-        head, (rows,) = self.client.call("duplicates", params)
+        head, (rows,) = self.client.call("duplicates", {"name": _name, "radius": radius, "groups": groups, "most": most or 0})
         if not groups:
-            ids = np.array(head["ids"] if all(isinstance(i, int) for i in head["ids"]) else _objects(head["ids"]))
+            ids = np.array(head["ids"], dtype=np.int64 if all(isinstance(i, int) for i in head["ids"]) else object)
             return Duplicates(ids[rows[:, 0]], ids[rows[:, 1]], rows[:, 2])
         found: list = [[] for _ in range(rows[-1, 0] + 1)] if len(rows) else []
-        for group, place in rows.tolist():
+        for group, place, _ in rows.tolist():
             found[group].append(head["ids"][place])
         return found
 
@@ -181,22 +173,12 @@ class Index(Collection):
         if not self.client.close.alive:
             return f"Index({self.client!r}, closed)"
         try:
-            return f"Index({len(self)} items {self.client!r}, {self.client.model!r})"
+            return f"Index({len(self)} items {self.client!r})"
         except Error as e:
             return f"Index({self.client!r}: {e})"
 
     def _repr_html_(self) -> str:
-        import html
-        head = html.escape(repr(self).partition(", Model(")[0].rstrip(")") + ")")
-        shown = self.client.model is not None and self.client.close.alive
-        return f"<div>{head}</div>" + (self.client.model._repr_html_() if shown else "")
-
-
-def _objects(ids: list) -> np.ndarray:
-    """Ids of which not all are numbers."""
-    a = np.empty(len(ids), dtype=object)
-    a[:] = ids
-    return a
+        return f"<div>{html.escape(repr(self))}</div>" + (self.client.model._repr_html_() if self.client.model else "")
 
 
 def _model(m: Any) -> Model:

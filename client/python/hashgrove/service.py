@@ -270,7 +270,7 @@ class Client:
         elif body is not None:
             if vectors is not None:
                 body["vectors_base64"] = base64.b64encode(vectors.astype("<f4").tobytes()).decode()
-            body = json.dumps(body, allow_nan=False).encode()
+            body = json.dumps(body, allow_nan=False, default=_plain).encode()
         path = self._parts.path.rstrip("/") + path
         if not safe:
             self.close()
@@ -412,7 +412,7 @@ class Collection:
         if tags is not None:
             body["tags"] = [[_label(x) for x in row] for row in tags]
         if attributes is not None:
-            body["attributes"] = [_attributes(x) for x in (_records(attributes) if hasattr(attributes, "columns") else attributes)]
+            body["attributes"] = _records(attributes) if hasattr(attributes, "columns") else list(attributes)
         return self.client._ask("POST", _path(self.name, "items"), body, vectors=rows)["written"]
 
     def patch(self, ids, *, labels=None, tags=None, attributes=None, replace=False):
@@ -426,7 +426,7 @@ class Collection:
                 raise Invalid(f"{len(values)} {name} for {len(items)} ids")
             for item, value in zip(items, values):
                 if value is not None:
-                    item[name] = _attributes(value) if name == "attributes" else value
+                    item[name] = value
         if not replace:
             items = [item for item in items if len(item) > 1]
         return self.client._ask("PATCH", _path(self.name, "items"), {"items": items, "replace": replace})["updated"]
@@ -504,8 +504,11 @@ def _id(x):
     return int(x) if isinstance(x, (int, np.integer)) else str(x)
 
 
-def _attributes(values):
-    return {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}
+def _plain(x):
+    """A value that is not one of Python's own, for JSON."""
+    if isinstance(x, (np.generic, np.ndarray)):
+        return x.tolist()
+    raise Invalid(f"{x!r} is no value: give a number or a text, or a list of these")
 
 
 def _label(x):

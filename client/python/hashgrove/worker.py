@@ -22,12 +22,12 @@ from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-from .service import Busy, Conflict, Error, Invalid, NotFound, TooLarge
+from .service import Busy, Conflict, Error, Invalid, NotFound, TooLarge, _plain
 
 __all__ = ["Worker", "WorkerDied", "program"]
 
-PROTOCOL = 2
-_types = {"f4": "<f4", "f2": "<f2", "u1": "|u1", "i4": "<i4", "i8": "<i8"}
+PROTOCOL = 3
+_types = {"f4": "<f4", "u1": "|u1", "i4": "<i4", "i8": "<i8"}
 _small = 1 << 16  # bytes of a frame that one call writes
 
 
@@ -85,8 +85,8 @@ class _Session:
             reader = threading.Thread(target=self._read, name="hashgrove-reader", daemon=True)
             reader.start()
             try:
-                for head, arrays in iter(self.outbox.get, None):
-                    self._write(head, arrays)
+                for start, arrays in iter(self.outbox.get, None):
+                    self._write(start, arrays)
             except (OSError, EOFError):  # nobody reads any more
                 pass
             p.stdin.close()
@@ -108,10 +108,13 @@ class _Session:
         for waiting in list(self.pending.values()):
             waiting.put(None)
 
-    def _write(self, head: dict, arrays: Sequence[Blocks]) -> None:
+    def send(self, head: dict, arrays: Sequence[Blocks] = ()) -> None:
+        """Have a frame written."""
+        text = json.dumps(head, allow_nan=False, separators=(",", ":"), default=_plain).encode()
+        self.outbox.put((b"HGW1" + len(text).to_bytes(4, "little") + text, arrays))
+
+    def _write(self, start: bytes, arrays: Sequence[Blocks]) -> None:
         """Write a frame: a small one at once."""
-        text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode()
-        start = b"HGW1" + len(text).to_bytes(4, "little") + text
         if sum(a.nbytes for a in arrays) <= _small:
             start, arrays = b"".join([start, *(block for a in arrays for block in a)]), ()
         for block in itertools.chain([memoryview(start)], *arrays):
@@ -158,7 +161,7 @@ class _Session:
 
     def free(self, number: int) -> None:
         """Say that a model is no longer needed."""
-        self.outbox.put(({"id": 0, "op": "cancel", "free": [number]}, ()))
+        self.send({"id": 0, "op": "cancel", "free": [number]})
 
     def close(self) -> None:
         """End the process: it gives up what is under way and cleans up behind itself."""
@@ -183,9 +186,13 @@ class Request:
     def __init__(self, session: _Session, op: str, params: dict | None = None, arrays: Sequence[Any] = ()):
         self.session, self.number, self.answers = session, next(session.numbers), queue.SimpleQueue()
         parts = [a if isinstance(a, Blocks) else Blocks(a) for a in arrays]
-        head = {"id": self.number, "op": op, "params": params or {}, "arrays": [{"type": p.type, "shape": p.shape} for p in parts]}
         session.pending[self.number] = self.answers
-        session.outbox.put((head, parts))
+        try:
+            session.send({"id": self.number, "op": op, "params": params or {},
+                          "arrays": [{"type": p.type, "shape": p.shape} for p in parts]}, parts)
+        except ValueError:
+            session.pending.pop(self.number)
+            raise
 
     def result(self, progress: Callable[[dict], None] | None = None) -> tuple[Any, list]:
         """Wait for the result."""
@@ -214,7 +221,7 @@ class Request:
     def cancel(self) -> None:
         """Give up a request that has no answer yet."""
         if self.session.pending.pop(self.number, None) is not None:
-            self.session.outbox.put(({"id": 0, "op": "cancel", "params": {"request": self.number}}, ()))
+            self.session.send({"id": 0, "op": "cancel", "params": {"request": self.number}})
 
 
 class Worker:
