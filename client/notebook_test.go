@@ -12,6 +12,16 @@ import (
 	"hashgrove/internal/testkit/pgtest"
 )
 
+// pythonWithNumpy returns a Python that has numpy, or nothing.
+func pythonWithNumpy() string {
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(name, "-c", "import numpy").Run() == nil {
+			return name
+		}
+	}
+	return ""
+}
+
 // TestNotebook runs the tests of the Python package with the command, and the examples of its documentation.
 func TestNotebook(t *testing.T) {
 	needs.Check(t, "runs Python")

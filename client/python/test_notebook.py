@@ -12,10 +12,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -34,6 +34,29 @@ def clouds(n=400, dim=12, classes=4, seed=0):
 
 def run(*args, **options):
     return subprocess.run([program, *map(str, args)], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options).stdout
+
+
+@contextlib.contextmanager
+def service(*args, token=None):
+    """A service of indexes, and a client of it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    server = subprocess.Popen([program, "serve", *args, "--listen", address, "--quiet"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    client = Client("http://" + address, token)
+    try:
+        for _ in range(600):
+            try:
+                client.server()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield client
+    finally:
+        client.close()
+        server.terminate()
+        server.wait(60)
 
 
 class Case(unittest.TestCase):
@@ -58,9 +81,10 @@ class Case(unittest.TestCase):
 
 
 class SameAsTheCommand(Case):
-    def train(self, *flags, X=None, y=None):
+    def train(self, *flags, X=None, y=None, labels=None):
         self.files(self.X if X is None else X, self.y if y is None else y)
-        run("train", self.path("x.npy"), "--labels", self.path("y.txt"), "--quiet", "--force", "-o", self.path("m.hgm"), *flags)
+        run("train", self.path("x.npy"), *(labels or ["--labels", self.path("y.txt")]), "--quiet", "--force", "-o", self.path("m.hgm"),
+            *flags)
         with open(self.path("m.hgm"), "rb") as f:
             return f.read()
 
@@ -71,23 +95,16 @@ class SameAsTheCommand(Case):
              ["--bits", "8", "--effort", "paper", "--rounds", "5", "--loss", "hinge"]),
             (FastHash(bits=8, method="ksh", options={"anchors": 30}).fit(self.X, self.y),
              ["--bits", "8", "--method", "ksh", "--set", "anchors=30"]),
+            (FastHash(8, "quick", options={"device": "cpu"}).fit(self.X, self.y), ["--bits", "8", "--effort", "quick"]),
             (FastHash(bits=16, effort="quick", detail_bits=4, sample=20, validation=0).fit(self.X, self.y),
              ["--bits", "16", "--effort", "quick", "--detail-bits", "4", "--set", "sample_similar=20", "--set", "sample_dissimilar=20",
               "--validation", "0"]),
         ):
             self.assertEqual(bytes(made.model_), self.train(*flags), flags)
 
-    def test_device(self):
-        flags = ["--bits", "8", "--effort", "quick", "--device", "cpu"]
-        made = FastHash(8, "quick", options={"device": "cpu"}).fit(self.X, self.y)
-        self.assertEqual(bytes(made.model_), self.train(*flags))
-        with self.assertRaisesRegex(ValueError, "device"):
-            FastHash(8, options={"device": "abacus"}).fit(self.X, self.y)
-
     def test_types(self):
         flags = ["--bits", "8", "--effort", "quick"]
         names = np.array(["boots", "hats", "mules", "sandals"])[self.y]
-        self.assertEqual(bytes(FastHash(8, "quick").fit(self.X, names).model_), self.train(*flags, y=names))
         self.assertEqual(bytes(FastHash(8, "quick").fit(self.X, list(names)).model_), self.train(*flags, y=names))
         for X in (self.X.astype(np.float64), self.X.astype(np.float16), (self.X * 20 + 100).astype(np.uint8),
                   (self.X * 1000).astype(np.int32), np.asfortranarray(self.X), self.X[::2], self.X.astype(">f4")):
@@ -100,14 +117,10 @@ class SameAsTheCommand(Case):
     def test_tags(self):
         rng = np.random.default_rng(5)
         tags = [sorted({f"t{v}" for v in [c, c + 1, rng.integers(9)]}) for c in self.y]
-        self.files(self.X, self.y)
         with open(self.path("tags.txt"), "w") as f:
             f.write("".join(",".join(row) + "\n" for row in tags))
-        run("train", self.path("x.npy"), "--tags", self.path("tags.txt"), "--bits", "8", "--effort", "quick", "--quiet", "-o",
-            self.path("t.hgm"))
-        with open(self.path("t.hgm"), "rb") as f:
-            want = f.read()
         made = FastHash(8, "quick").fit(self.X, tags)
+        want = self.train("--bits", "8", "--effort", "quick", labels=["--tags", self.path("tags.txt")])
         self.assertEqual(made.model_.fingerprint, Model(want).fingerprint)
         names = sorted({t for row in tags for t in row})
         matrix = np.array([[t in row for t in names] for row in tags], dtype=int)
@@ -119,14 +132,10 @@ class SameAsTheCommand(Case):
         pairs = np.unique(np.sort(rng.integers(0, len(self.X), (3000, 2)), axis=1), axis=0)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         pairs = np.column_stack([pairs, np.where(self.y[pairs[:, 0]] == self.y[pairs[:, 1]], 1, -1)])
-        self.files(self.X, self.y)
         with open(self.path("pairs.csv"), "w") as f:
             f.write("".join(f"{a},{b},{'similar' if s > 0 else 'dissimilar'}\n" for a, b, s in pairs))
-        run("train", self.path("x.npy"), "--pairs", self.path("pairs.csv"), "--bits", "8", "--effort", "quick", "--quiet", "-o",
-            self.path("p.hgm"))
         made = FastHash(8, "quick").fit(self.X, pairs=pairs)
-        with open(self.path("p.hgm"), "rb") as f:
-            self.assertEqual(bytes(made.model_), f.read())
+        self.assertEqual(bytes(made.model_), self.train("--bits", "8", "--effort", "quick", labels=["--pairs", self.path("pairs.csv")]))
 
     def test_codes_and_answers(self):
         self.hasher.save(self.path("m.hgm"))
@@ -218,90 +227,98 @@ class Estimator(Case):
         self.assertIn("fasthash", hashgrove.methods())
         self.assertRegex(hashgrove.__version__, r"^\d+\.\d+\.\d+")
 
-    def test_bar(self):
-        with contextlib.redirect_stderr(io.StringIO()) as shown:
-            FastHash(8, "quick", verbose=True).fit(self.X, self.y)
-        self.assertIn("learning bits [", shown.getvalue())
-
-    def test_warnings(self):
+    def test_warnings_and_bar(self):
         X = self.X.copy()
         X[0] = 1e6  # which leaves all others one bin
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            FastHash(8, "paper", options={"rounds": 3}).fit(X, self.y)
+            with contextlib.redirect_stderr(io.StringIO()) as shown:
+                FastHash(8, "paper", options={"rounds": 3}, verbose=True).fit(X, self.y)
+        self.assertIn("learning bits [", shown.getvalue())
         self.assertTrue(any(issubclass(w.category, UserWarning) for w in seen))
 
 
 class Indexes(Case):
     def test_life(self):
-        X, n = self.X, len(self.X)
-        for path in (None, self.path("shop.hgi")):
-            with Index(self.hasher, path) as shop:
-                self.assertEqual((len(shop), bool(shop)), (0, True))
-                ids = [f"item-{i:03}" for i in range(n)]
-                self.assertEqual(shop.add(ids, X, labels=self.y, attributes=[{"price": i, "new": "yes"} for i in range(n)]), n)
-                with self.assertRaises(hashgrove.Conflict):
-                    shop.add(ids[:1], X[:1])
-                found = shop.search(X[:5], k=3, rank="hamming")
-                self.assertEqual((found.ids.shape, found.distances.dtype), ((5, 3), np.int32))
-                self.assertTrue((found.distances[:, 0] == 0).all())
-                one = shop.search(X[0], k=3, rank="hamming", where="price < 200")
-                self.assertEqual(one.ids.shape, (3,))
-                hit = one.hits[0]
-                self.assertEqual((hit["id"], hit.id, hit.distance), (one.ids[0], one.ids[0], 0))
-                self.assertIn("Hit('item-", repr(hit))
-                self.assertIn("<table", hit._repr_html_() + found._repr_html_())
-                codes = self.hasher.transform(X)
-                np.testing.assert_array_equal(shop.search(codes=codes[:5], k=3, rank="hamming").ids, found.ids)
-                np.testing.assert_array_equal(shop.search(ids=ids[:5], k=3, rank="hamming").ids, found.ids)
-                bare = shop.search(X[:5], k=3, rank="hamming", fields=[])
-                np.testing.assert_array_equal(bare.ids, found.ids)
-                self.assertEqual(bare.hits[1][2], {"id": found.ids[1, 2], "distance": found.distances[1, 2]})
-                within = shop.search(X[:2], radius=1)
-                self.assertTrue((within.distances <= 1).all())
-                self.assertEqual(shop.explain(ids[1], vector=X[0])["id"], ids[1])
-                self.assertEqual(shop.patch(ids[:2], labels=["a", "b"]), 2)
-                self.assertEqual(shop.item(ids[0])["label"], "a")
-                self.assertEqual(shop.item(ids[0])["attributes"]["price"], 0)
-                self.assertEqual([i["id"] for i in shop.items("price < 30", page=7)], ids[:30])
-                self.assertEqual(shop.delete(where="price < 30", dry_run=True), 30)
-                self.assertEqual(shop.delete(where="price < 30"), 30)
-                self.assertEqual((shop.delete(ids[40]), shop.delete(ids[:3]), len(shop)), (1, 0, n - 31))
-                self.assertTrue(ids[50] in shop and ids[0] not in shop)
-                shop.put(ids[:1], codes=codes[:1], labels=["back"])
-                self.assertEqual(shop.item(ids[0])["code"], codes[0].tobytes().hex())
-                np.testing.assert_array_equal(shop.encode(X[:3]), codes[:3])
-                for bad in (lambda: shop.search(X[:, :3]), lambda: shop.search(X, k=0), lambda: shop.search(X, where="prce < 3"),
-                            lambda: shop.search(), lambda: shop.put(ids, X[:3]), lambda: shop.delete(),
-                            lambda: shop.put(ids[:1], X[:1], attributes=[{"x": [1]}])):
-                    with self.assertRaises(ValueError):
-                        bad()
-                with self.assertRaises(hashgrove.NotFound):
-                    shop.item("nobody")
-                with self.assertRaisesRegex(ValueError, "vectors"):
-                    shop.search(X[60], k=1, rerank="euclidean")
-                shop.set_vectors(ids[50:], X[50:])
-                near = shop.search(X[60], k=2, rerank="euclidean")
-                self.assertEqual((near.ids[0], near.hits[0].score), (ids[60], 0))
-                for blank in ("", " ", "\t\n"):
-                    with self.assertRaises(ValueError):
-                        shop.delete(where=blank)
-                shop.put(ids[60:61], X[:1])
-                by = dict(k=9, rank="margins")
-                self.assertEqual(shop.search(ids=ids[60:61], **by).hits, shop.search(X[:1], **by).hits)
-                shop.put(ids[60:61], X[60:61])
-                self.assertIn("items", repr(shop))
+        Index(self.hasher, self.path("served.hgi")).close()
+        with Index(self.hasher) as memory, Index(self.hasher, self.path("shop.hgi")) as file, \
+                service(self.path("served.hgi")) as client, client["served"] as served:
+            for shop in (memory, file, served):
+                self.life(shop)
+            for shop in (memory, file):
+                self.own(shop)
+        for shop in (memory, file):
             self.assertIn("closed", repr(shop))
             with self.assertRaises(hashgrove.Error):
                 len(shop)
         with hashgrove.load(self.path("shop.hgi")) as again:
-            self.assertEqual(len(again), n - 30)
+            self.assertEqual(len(again), len(self.X) - 30)
             self.assertEqual(again.model.fingerprint, self.hasher.model_.fingerprint)
             with self.assertRaises(hashgrove.Error):  # it is in use, or of another model
                 Index(FastHash(8, "quick").fit(self.X, self.y), self.path("shop.hgi"))
-        self.assertEqual(len(pickle.loads(pickle.dumps(again))), n - 30)
+        self.assertEqual(len(pickle.loads(pickle.dumps(again))), len(self.X) - 30)
         with self.assertRaises(TypeError):
             pickle.dumps(Index(self.hasher))
+
+    def life(self, shop):
+        X, n = self.X, len(self.X)
+        self.assertEqual((len(shop), bool(shop)), (0, True))
+        ids = [f"item-{i:03}" for i in range(n)]
+        self.assertEqual(shop.add(ids, X, labels=self.y, attributes=[{"price": i, "new": "yes"} for i in range(n)]), n)
+        with self.assertRaises(hashgrove.Conflict):
+            shop.add(ids[:1], X[:1])
+        found = shop.search(X[:5], k=3, rank="hamming")
+        self.assertEqual((found.ids.shape, found.distances.dtype), ((5, 3), np.int32))
+        self.assertTrue((found.distances[:, 0] == 0).all())
+        one = shop.search(X[0], k=3, rank="hamming", where="price < 200")
+        self.assertEqual(one.ids.shape, (3,))
+        hit = one.hits[0]
+        self.assertEqual((hit["id"], hit.id, hit.distance), (one.ids[0], one.ids[0], 0))
+        self.assertIn("Hit('item-", repr(hit))
+        self.assertIn("<table", hit._repr_html_() + found._repr_html_())
+        codes = self.hasher.transform(X)
+        np.testing.assert_array_equal(shop.search(codes=codes[:5], k=3, rank="hamming").ids, found.ids)
+        np.testing.assert_array_equal(shop.search(ids=ids[:5], k=3, rank="hamming").ids, found.ids)
+        bare = shop.search(X[:5], k=3, rank="hamming", fields=[])
+        np.testing.assert_array_equal(bare.ids, found.ids)
+        self.assertEqual(bare.hits[1][2], {"id": found.ids[1, 2], "distance": found.distances[1, 2]})
+        within = shop.search(X[:2], radius=1)
+        self.assertTrue((within.distances <= 1).all())
+        self.assertEqual(shop.explain(ids[1], vector=X[0])["id"], ids[1])
+        self.assertEqual(shop.patch(ids[:2], labels=["a", "b"]), 2)
+        self.assertEqual(shop.item(ids[0])["label"], "a")
+        self.assertEqual(shop.item(ids[0])["attributes"]["price"], 0)
+        self.assertEqual([i["id"] for i in shop.items("price < 30", page=7)], ids[:30])
+        self.assertEqual(shop.delete(where="price < 30", dry_run=True), 30)
+        self.assertEqual(shop.delete(where="price < 30"), 30)
+        self.assertEqual((shop.delete(ids[40]), shop.delete(ids[:3]), len(shop)), (1, 0, n - 31))
+        self.assertTrue(ids[50] in shop and ids[0] not in shop)
+        shop.put(ids[:1], codes=codes[:1], labels=["back"])
+        self.assertEqual(shop.item(ids[0])["code"], codes[0].tobytes().hex())
+        np.testing.assert_array_equal(shop.encode(X[:3]), codes[:3])
+        for bad in (lambda: shop.search(X[:, :3]), lambda: shop.search(X, k=0), lambda: shop.search(X, where="prce < 3"),
+                    lambda: shop.search(), lambda: shop.put(ids, X[:3]), lambda: shop.delete(),
+                    lambda: shop.put(ids[:1], X[:1], attributes=[{"x": [1]}])):
+            with self.assertRaises(ValueError):
+                bad()
+        with self.assertRaises(hashgrove.NotFound):
+            shop.item("nobody")
+        for blank in ("", " ", "\t\n"):
+            with self.assertRaises(ValueError):
+                shop.delete(where=blank)
+
+    def own(self, shop):
+        ids, X = [f"item-{i:03}" for i in range(len(self.X))], self.X
+        with self.assertRaisesRegex(ValueError, "vectors"):
+            shop.search(X[60], k=1, rerank="euclidean")
+        shop.set_vectors(ids[50:], X[50:])
+        near = shop.search(X[60], k=2, rerank="euclidean")
+        self.assertEqual((near.ids[0], near.hits[0].score), (ids[60], 0))
+        shop.put(ids[60:61], X[:1])
+        by = dict(k=9, rank="margins")
+        self.assertEqual(shop.search(ids=ids[60:61], **by).hits, shop.search(X[:1], **by).hits)
+        shop.put(ids[60:61], X[60:61])
+        self.assertIn("items", repr(shop))
 
     def test_saved_and_whole_ids(self):
         with Index(self.hasher) as shop:
@@ -314,56 +331,149 @@ class Indexes(Case):
         self.assertEqual(info["items"], len(self.X))
 
     def test_threads(self):
-        with Index(self.hasher) as shop:
+        with Index(self.hasher) as shop, ThreadPoolExecutor(8) as pool:
             shop.put(range(len(self.X)), self.X)
             want, codes = shop.search(self.X, k=5).ids, self.hasher.transform(self.X)
-            failed = []
+            found = pool.map(lambda x: (shop.search(x, k=5).ids, self.hasher.model_.encode(x)), self.X)
+            for i, (ids, code) in enumerate(found):
+                self.assertTrue((ids == want[i]).all() and (code == codes[i]).all(), i)
 
-            def work(k):
-                try:
-                    for i in range(k, len(self.X), 8):
-                        if not (shop.search(self.X[i], k=5).ids == want[i]).all() or \
-                                not (self.hasher.model_.encode(self.X[i]) == codes[i]).all():
-                            failed.append(i)
-                except BaseException as e:
-                    failed.append(e)
 
-            threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join(120)
-            self.assertEqual((failed, any(t.is_alive() for t in threads)), ([], False))
+TOKEN = "a-secret-token-of-tests"
 
-    def test_service_is_one_line_away(self):
-        def job(shop):
-            shop.put(["new"], self.X[:1], labels=["boots"])
-            return shop.search(self.X[:3], k=4).ids.tolist(), len(shop), shop.item("new")["label"], shop.delete("new")
 
-        with Index(self.hasher) as shop:
-            shop.add(range(len(self.X)), self.X, labels=self.y)
-            shop.save(self.path("shop.hgi"))
-            here = job(shop)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        server = subprocess.Popen([program, "serve", self.path("shop.hgi"), "--listen", address, "--quiet"],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            for _ in range(600):
-                try:
-                    client = Client("http://" + address)
-                    client.server()
-                    client.close()
-                    break
-                except OSError:
-                    self.assertIsNone(server.poll(), "the service has ended")
-                    time.sleep(0.1)
-            with Client("http://" + address)["shop"] as there:
-                self.assertEqual(job(there), here)
-        finally:
-            server.terminate()
-            server.wait(60)
+class Services(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        shop, style, x, token = (os.path.join(folder.name, name) for name in ("shop.hgi", "style.hgi", "x.npy", "token"))
+        with open(token, "w") as f:
+            f.write(TOKEN)
+        np.save(x, cls.X)
+        detailed = FastHash(bits=16, effort="quick", detail_bits=3).fit(cls.X, cls.y)
+        for path, hasher in ((shop, cls.hasher), (style, detailed)):
+            with Index(hasher, path) as ix:
+                ix.put(range(len(cls.X)), cls.X, labels=cls.y)
+        started = service(shop, style, "--vectors", "shop=" + x, "--token-file", token, token=TOKEN)
+        cls.client = started.__enter__()
+        cls.addClassCleanup(started.__exit__, None, None, None)
+        cls.shop, cls.style = cls.client["shop"], cls.client["style"]
+
+    def test_server(self):
+        self.assertEqual(self.client.server()["access"], "write")
+        self.assertEqual([(c["name"], c["dims"], c["bits"]) for c in self.client.collections()],
+                         [("shop", self.X.shape[1], 24), ("style", self.X.shape[1], 19)])
+        self.assertEqual(self.shop.about()["bits"], 24)
+
+    def test_search(self):
+        X, by = self.X, dict(k=5, rank="hamming")
+        found = self.shop.search(X, **by)
+        self.assertEqual((found.ids.shape, found.ids.dtype, found.distances.dtype), ((len(X), 5), np.int64, np.int32))
+        self.assertTrue((np.diff(found.distances) >= 0).all())
+        D, I = found
+        self.assertTrue(D is found.distances and I is found.ids)
+        for other in (self.shop.search(X[7].astype(np.float64), **by), self.shop.search(list(map(float, X[7])), fields=[], **by),
+                      self.shop.search(codes=self.hasher.transform(X)[7], **by), self.shop.search(ids=7, **by),
+                      self.shop.search(ids=np.int64(7), fields=["label"], **by)):
+            np.testing.assert_array_equal(other.ids, found.ids[7])
+            np.testing.assert_array_equal(other.distances, found.distances[7])
+        np.testing.assert_array_equal(self.shop.search(np.asfortranarray(X), **by).ids, found.ids)
+        self.assertGreaterEqual(self.shop.search(X[:2], k=1, explain=True).answer["results"][0]["why"]["distance"], 0)
+        self.assertEqual(self.shop.search(X[5], k=2, rerank="euclidean").ids[0], 5)
+        np.testing.assert_array_equal(self.shop.vector(5), X[5])
+
+        def again(_):
+            ids = self.shop.search(X, **by).ids
+            self.client.close()  # the connection of this thread
+            return ids
+
+        with ThreadPoolExecutor(4) as pool:
+            for ids in pool.map(again, range(20)):
+                np.testing.assert_array_equal(ids, found.ids)
+
+    def test_rankings_and_detail(self):
+        for rank in ("expected", "margins"):
+            found = self.shop.search(self.X, k=5, rank=rank)
+            self.assertEqual((found.rank, found.detail_distances), (rank, None))
+        self.assertEqual(self.shop.search(self.X[:9], radius=5).rank, "hamming")
+        found = self.style.search(self.X, k=5, rank="hamming")
+        self.assertEqual((found.detail_distances.shape, found.detail_distances.dtype), ((len(self.X), 5), np.int32))
+        for i, hits in enumerate(found.hits):
+            weighted = [h["margin_distance"] for h in hits]
+            self.assertEqual(weighted, sorted(weighted))
+            np.testing.assert_array_equal(weighted, 16 * found.distances[i] + 2 * found.detail_distances[i])
+
+    def test_rows_of_different_length(self):
+        found = self.shop.search(self.X[:20], radius=0, k=1000, where='label = "1"')
+        counts = [len(hits) for hits in found.hits]
+        self.assertGreater(max(counts), min(counts))
+        np.testing.assert_array_equal((found.distances >= 0).sum(axis=1), counts)
+
+    def test_encode(self):
+        codes, margins = self.shop.encode(self.X, margins=True)
+        np.testing.assert_array_equal(codes, self.hasher.transform(self.X))
+        np.testing.assert_array_equal(self.shop.encode(self.X[3]), codes[3])
+        np.testing.assert_array_equal(np.unpackbits(codes, axis=1), margins > 0)
+
+    def test_changes(self):
+        written = self.style.put([1000, "a/b ?", np.int64(1002)], self.X[:3], labels=["x", "", "y"], tags=[["t"], [], ["u", "v"]],
+                                 attributes=[{"price": np.float32(1.5)}, {}, {"price": 2, "maker": "Grove"}])
+        self.assertEqual((written, self.style.item(1000)["attributes"]), (3, {"price": 1.5}))
+        self.assertEqual(self.style.item("a/b ?")["id"], "a/b ?")
+        found = self.style.search(self.X[1], k=1000, fields=[])
+        self.assertTrue(found.ids.dtype == object and "a/b ?" in list(found.ids))
+        self.assertEqual(self.style.patch([1000, 5555], labels=["z", "z"], attributes=[None, {"a": 1}]), 1)
+        self.assertEqual(self.style.item(1000)["label"], "z")
+        self.assertEqual(self.style.facets("price < 2")["items"], 1)
+        self.assertEqual(self.style.delete([1000, "a/b ?", 1002]), 3)
+
+    def test_refusals(self):
+        url = repr(self.client)[len("Client("):-1]
+        for kind, status, ask in (
+            (hashgrove.Unauthorized, 401, lambda: Client(url, "wrong").server()),
+            (hashgrove.NotFound, 404, lambda: self.client["a/b"].about()),
+            (hashgrove.Conflict, 409, lambda: Client(url, TOKEN, fingerprint="0" * 15 + "1")["shop"].search(ids=1)),
+            (hashgrove.Error, 400, lambda: self.shop.search(ids=1, where="(")),
+        ):
+            with self.assertRaises(kind) as caught:
+                ask()
+            self.assertEqual(caught.exception.status, status)
+            self.assertTrue(caught.exception.request_id)
+            self.assertNotIn(TOKEN, str(caught.exception))
+        for wrong in (
+            lambda: self.shop.search(self.X, ids=[1]), lambda: self.shop.encode(), lambda: Client("shop"),
+            lambda: self.shop.search(np.zeros((2, 2, 2))), lambda: self.shop.put([1], self.X[:1], attributes=[{"a": float("nan")}]),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        sparse = type("Sparse", (), {"tocsr": None, "ndim": 2, "shape": (1, 4)})()
+        with self.assertRaisesRegex(TypeError, "sparse"):
+            self.shop.search(sparse)
+
+    def test_unreachable(self):
+        """Nobody listens, does not speak HTTP, or hangs up: an Error that names the service, and an OSError as before."""
+        for answer in (None, b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut"):
+            with socket.socket() as listener, ThreadPoolExecutor(1) as pool:
+                listener.bind(("127.0.0.1", 0))
+                where = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+                def reply():
+                    connection, _ = listener.accept()
+                    with connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(answer)
+
+                if answer is not None:
+                    listener.listen()
+                    pool.submit(reply)
+                with self.assertRaises(hashgrove.Unreachable) as caught:
+                    Client(where, TOKEN).server()
+                self.assertIsInstance(caught.exception, (hashgrove.Error, OSError))
+                self.assertIn(where, str(caught.exception))
+                self.assertNotIn(TOKEN, str(caught.exception))
+                self.assertIsNotNone(caught.exception.__cause__)
 
 
 class Codes(Case):

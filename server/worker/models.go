@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"runtime/debug"
 	"slices"
 
@@ -255,6 +256,6 @@ func (c *call) train(p *trainParams) (any, []Array, error) {
 // training passes on the progress of a training.
 func (c *call) training(p hashgrove.Progress) {
 	if p.Learned != nil {
-		c.progress(map[string]any{"bit": p.Bit, "bits": p.Bits, "objective": p.Learned.Objective, "error": p.Learned.TrainError})
+		c.progress(map[string]any{"done": p.Bit, "total": p.Bits, "note": fmt.Sprintf("error %.4f", p.Learned.TrainError)})
 	}
 }

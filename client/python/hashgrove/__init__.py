@@ -54,18 +54,7 @@ def __dir__() -> list:
 
 
 def load(path: Any) -> Any:
-    """A model or an index from its file, whichever it is.
-
-    >>> import os, tempfile, numpy as np, hashgrove
-    >>> y = np.arange(300) % 3
-    >>> X = np.random.default_rng(0).normal(size=(300, 8)) + y[:, None]
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = os.path.join(folder.name, "small.hgm")
-    >>> FastHash(bits=8, effort="quick").fit(X, y).save(path)
-    >>> hashgrove.load(path).bits
-    8
-    >>> folder.cleanup()
-    """
+    """A model or an index from its file, whichever it is."""
     from .index import Index
     from .model import Model
     with open(path, "rb") as f:

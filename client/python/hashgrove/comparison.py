@@ -7,10 +7,7 @@ import warnings
 from typing import Any
 
 from . import arrays
-from .model import not_finite
-from .progress import Bar
-from .service import Invalid
-from .worker import Worker
+from .progress import Bar, alone
 
 __all__ = ["Comparison", "compare"]
 
@@ -24,19 +21,9 @@ class Comparison:
         self.title, self.notes, self.result = made["title"], made["notes"], made["result"]
         self.head, self.rows = made["head"], made["rows"]
         self.html = page.decode()
-
-    @property
-    def advice(self) -> list:
-        return [a["text"] for a in self.result["advice"]]
-
-    @property
-    def verdict(self) -> str:
-        return self.advice[0] if self.advice else ""
-
-    @property
-    def records(self) -> list:
-        """The rows as dicts, with all figures."""
-        return self.result["rows"]
+        self.records = self.result["rows"]  # as dicts, with all figures
+        self.advice = [a["text"] for a in self.result["advice"]]
+        self.verdict = self.advice[0] if self.advice else ""
 
     @property
     def frame(self) -> Any:
@@ -60,8 +47,7 @@ class Comparison:
         return "\n".join([self.title, *lines, "", *(f"- {a}" for a in self.advice)])
 
     def _repr_html_(self) -> str:
-        return (f"<iframe srcdoc=\"{html.escape(self.html, quote=True)}\" style='width:100%;height:640px;border:1px solid #ccd' "
-                f"title='{html.escape(self.title, quote=True)}'></iframe>")
+        return f"<iframe srcdoc='{html.escape(self.html)}' style='width:100%;height:640px' title='{html.escape(self.title)}'></iframe>"
 
 
 def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, title: str = "X", random_state: Any = None,
@@ -84,15 +70,7 @@ def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, tit
     train = {**(options or {}), **({"effort": effort} if effort else {})}
     params = {**given, "title": title, "names": arrays.names_of(X), "methods": methods, "bits": bits, "seed": random_state or 0,
               "threads": threads or 0, "train": train, **settings}
-    own, bar = Worker(), Bar("comparing", verbose)
-    try:
-        made, back = own.call("compare", params, [arrays.rows(X), *others],
-                              progress=lambda p: bar.step(p["done"], p["total"], p.get("note", "")))
-    except Invalid as e:
-        raise not_finite(e) from None
-    finally:
-        bar.end()
-        own.close()
+    made, back = alone("compare", params, [arrays.rows(X), *others], Bar("comparing", verbose))
     for text in [*(made["failures"] or []), *(made["result"].get("warnings") or [])]:
         warnings.warn(text, UserWarning, stacklevel=2)
     return Comparison(made, back[0].tobytes())

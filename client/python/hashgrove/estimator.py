@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import arrays, worker
-from .model import OUTPUTS, Model, not_finite
-from .progress import Bar
+from .model import OUTPUTS, Model
+from .progress import Bar, alone
 from .service import Invalid
-from .worker import Worker
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -96,20 +95,9 @@ class FastHash(TransformerMixin, BaseEstimator):
                  output: str = "packed", detail_bits: int = 0, validation: float | None = None, min_shared: int = 2,
                  sample: Any = None, missing: bool = False, options: dict | None = None, threads: int | None = None,
                  verbose: bool | None = None, n_jobs: int | None = None):
-        self.bits = bits
-        self.effort = effort
-        self.method = method
-        self.random_state = random_state
-        self.output = output
-        self.detail_bits = detail_bits
-        self.validation = validation
-        self.min_shared = min_shared
-        self.sample = sample
-        self.missing = missing
-        self.options = options
-        self.threads = threads
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+        given = locals()
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
 
     def fit(self, X: Any, y: Any = None, *, pairs: Any = None) -> FastHash:
         """Learn a model. y has a class for each row, or tags: a list for each row, or an indicator matrix. pairs has rows
@@ -121,23 +109,7 @@ class FastHash(TransformerMixin, BaseEstimator):
             raise Invalid(f"y has only one class, or none, in {x.shape[0]} sample{'s' * (x.shape[0] != 1)}: codes can only tell "
                           "apart what differs, so give rows of two classes or more")
         params = {**given, "options": options, "names": names, "missing": bool(self.missing), "memory": options.pop("memory", 0)}
-        bar = Bar("learning bits", self.verbose)
-
-        def progress(p: dict) -> None:
-            if "bit" in p:
-                bar.step(p["bit"], p["bits"], f"error {p['error']:.4f}")
-
-        own = Worker()  # a training has a process of its own, which takes its memory away with it
-        try:
-            made, back = own.call("train", params, [x, *others], progress=progress)
-        except Invalid as e:
-            if e.code == "no-supervision":
-                raise Invalid(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give a class "
-                              "or tags for each row, or pairs", code=e.code) from None
-            raise not_finite(e) from None
-        finally:
-            bar.end()
-            own.close()
+        made, back = alone("train", params, [x, *others], Bar("learning bits", self.verbose))
         about, self.report_ = made["about"], made["report"]
         about.pop("model")
         for note in self.report_["notes"]:
@@ -196,11 +168,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         """Codes of vectors: packed bytes as numpy.packbits makes them, or what output says, here or in the constructor."""
         model = self._fitted()
         arrays.check_names(getattr(self, "feature_names_in_", None), X, type(self).__name__)
-        x = arrays.rows(X)
-        if x.shape[1] != self.n_features_in_:
-            raise Invalid(f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                          "input")
-        return model.encode(x.array, output=output or self.output, threads=self._threads())
+        return model._codes(arrays.rows(X), output or self.output, self._threads(), type(self).__name__)
 
     def score(self, X: Any, y: Any) -> float:
         """How well rows find each other by their codes: mean average precision, ranked as the model chose and expected over
@@ -210,10 +178,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         given, _, _ = arrays.supervision(y)
         w = worker.shared()
         params = {**given, "model": model.number(w), "min_shared": self.min_shared, "threads": self._threads()}
-        try:
-            return float(w.call("score", params, [x])[0]["map"])
-        except Invalid as e:
-            raise not_finite(e) from None
+        return float(w.call("score", params, [x])[0]["map"])
 
     @property
     def _n_features_out(self) -> int:
@@ -249,9 +214,7 @@ class FastHash(TransformerMixin, BaseEstimator):
         return made
 
     def _repr_html_(self) -> str:
-        if hasattr(self, "model_"):
-            return self.model_._repr_html_()
-        return f"<code>{repr(self)}</code>"
+        return self.model_._repr_html_() if hasattr(self, "model_") else f"<code>{self!r}</code>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import html
+import functools
 import itertools
 import os
 import threading
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays, worker
-from .service import Invalid, code_picture
+from .service import Invalid, code_picture, table
 from .worker import Blocks, WorkerDied
 
 __all__ = ["Model"]
@@ -70,7 +70,7 @@ class Model:
         return self._data
 
     def __reduce__(self) -> Any:
-        return _revived, (self._data, self._about)
+        return functools.partial(Model, about=self._about), (self._data,)
 
     def __copy__(self) -> Model:
         return self
@@ -136,12 +136,15 @@ class Model:
     def encode(self, X: Any, *, output: str = "packed", threads: int | None = None) -> np.ndarray:
         """Codes of vectors: rows of packed bytes as numpy.packbits makes them, or with output "bits" of 0 and 1, with "signs"
         of -1 and +1, and with "margins" of how certain each bit is, in float32. One vector gives one code."""
+        one = getattr(X, "ndim", None) == 1
+        made = self._codes(arrays.rows(X, one=one), output, threads, "the model")
+        return made[0] if one else made
+
+    def _codes(self, x: Blocks, output: str, threads: int | None, who: str) -> np.ndarray:
         if output not in OUTPUTS:
             raise Invalid(f"output is {output!r}: choose one of {', '.join(OUTPUTS)}")
-        one = getattr(X, "ndim", None) == 1
-        x = arrays.rows(X, one=one)
         if x.shape[1] != self.dim:
-            raise Invalid(f"X has {x.shape[1]} features, but the model is expecting {self.dim} features as input", code="dimension")
+            raise Invalid(f"X has {x.shape[1]} features, but {who} is expecting {self.dim} features as input", code="dimension")
         try:
             made = self._encode(x, output == "margins", threads)
         except WorkerDied:  # encoding changes nothing, so that once more does no harm
@@ -150,7 +153,7 @@ class Model:
             made = np.unpackbits(made, axis=1, count=self.bits)
             if output == "signs":
                 made = made.astype(np.int8) * 2 - 1
-        return made[0] if one else made
+        return made
 
     def _encode(self, x: Blocks, margins: bool, threads: int | None) -> np.ndarray:
         """Send the rows in blocks, some of them ahead of the answers."""
@@ -171,8 +174,6 @@ class Model:
                     return made[0] if len(made) == 1 else np.concatenate(made)
                 made.append(asked[0].result()[1][0])
                 asked.popleft()
-        except Invalid as e:
-            raise not_finite(e) from None
         finally:
             for request in asked:
                 request.cancel()
@@ -195,30 +196,18 @@ class Model:
 
     def _repr_html_(self) -> str:
         info, about = self.about["info"], self.about
-        lines = [("method", self.method), ("codes", f"{self.bits} bits" + (
-            f", of which {about['detail_bits']} are detail" if about.get("detail_bits") else "")),
-            ("vectors", f"{self.dim} dimensions" + (", values may be missing" if about.get("missing") else ""))]
-        for run in info.get("runs", [])[-1:]:
-            lines.append(("learned from", f"{run.get('rows', 0)} rows, seed {run['seed']}"))
+        lines = {"method": self.method, "codes": f"{self.bits} bits", "vectors": f"{self.dim} dimensions"}
+        if about.get("detail_bits"):
+            lines["codes"] += f", of which {about['detail_bits']} are detail"
+        if info.get("runs"):
+            lines["learned from"] = f"{info['runs'][-1].get('rows', 0)} rows, seed {info['runs'][-1]['seed']}"
         if info.get("classes"):
-            shown = ", ".join(info["classes"][:8]) + (", ..." if len(info["classes"]) > 8 else "")
-            lines.append(("classes", f"{len(info['classes'])}: {shown}"))
-        for name, key in (("columns", "linear"), ("scale", "scale")):
-            if info.get(key):
-                lines.append((name, info[key]))
-        lines += [("searches rank by", about["rank"]), ("fingerprint", self.fingerprint[:16])]
-        body = "".join(f"<tr><th style='text-align:left'>{html.escape(a)}</th><td style='text-align:left'>{html.escape(b)}</td></tr>"
-                       for a, b in lines)
+            lines["classes"] = f"{len(info['classes'])}: {', '.join(info['classes'][:8])}" + ", ..." * (len(info["classes"]) > 8)
         for name, figures in (("new items", self.new_items), ("learned items", self.learned_items)):
             if figures:
-                value = _best(figures)
-                body += (f"<tr><th style='text-align:left'>{name}</th><td style='text-align:left'><meter min='0' max='1' "
-                         f"value='{value:.4f}'></meter> MAP {value:.3f}</td></tr>")
-        return f"{code_picture(bytes.fromhex(self.fingerprint[:16]))}<table><tbody>{body}</tbody></table>"
-
-
-def _revived(data: bytes, about: dict | None) -> Model:
-    return Model(data, about=about)
+                lines[name] = f"MAP {_best(figures):.3f}"
+        lines.update({"searches rank by": about["rank"], "fingerprint": self.fingerprint[:16]})
+        return code_picture(bytes.fromhex(self.fingerprint[:16])) + table(list(lines.items()))
 
 
 def _free(session: Any, number: int) -> None:
@@ -230,11 +219,3 @@ def _free(session: Any, number: int) -> None:
 def _best(figures: Any) -> float:
     """MAP by the best of the rankings."""
     return max(figures["map"], figures.get("margins", {}).get("map", 0), figures.get("expected", {}).get("map", 0))
-
-
-def not_finite(e: Invalid) -> Invalid:
-    """Say in the words of scikit-learn that values are no numbers."""
-    if e.code == "not-finite":
-        return Invalid(f"Input X contains NaN, infinity or a value too large for float32: {e.message}; leave such rows out, "
-                       "replace the values, or use missing=True, which learns from NaN", code=e.code)
-    return e

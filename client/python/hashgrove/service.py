@@ -103,7 +103,7 @@ class Hit(dict):
         return f"Hit({self.get('id')!r}{rest})"
 
     def _repr_html_(self) -> str:
-        return _table([self])
+        return _hits([self])
 
 
 class Found:
@@ -113,37 +113,27 @@ class Found:
     Hits for each query. rank is what ordered them: hamming, margins or expected. answer is the whole answer as a dict."""
 
     def __init__(self, answer: dict, one: bool):
-        hits = [r["hits"] for r in answer["results"]]
-        whole = all(isinstance(h["id"], int) for row in hits for h in row)
-        flat = [h for row in hits for h in row]
-        detail = [h["detail_distance"] for h in flat] if any("detail_distance" in h for h in flat) else None
-        self._fill([len(row) for row in hits], [h["id"] for h in flat], whole, [h["distance"] for h in flat], detail, one)
-        self.rank, self.fingerprint, self.seconds = answer["rank"], answer["fingerprint"], answer["seconds"]
-        self._answer, self._one = answer, one
+        rows = [r["hits"] for r in answer["results"]]
+        flat = [h for row in rows for h in row]
+        counts = np.array([len(row) for row in rows], dtype=np.intp)
+        there = np.arange(counts.max(initial=0)) < counts[:, None]
 
-    def _fill(self, counts: Any, ids: Any, whole: bool, distances: Any, detail: Any, one: bool) -> None:
-        """Set the arrays from the hits of all queries, in sequence."""
-        counts = np.asarray(counts, dtype=np.intp)
-        shape = (len(counts), int(counts.max(initial=0)))
-        there = np.arange(shape[1]) < counts[:, None]
-
-        def spread(values: Any, empty: Any, dtype: Any) -> Any:
-            out = np.full(shape, empty, dtype=dtype)
-            if len(values):
-                out[there] = values
+        def spread(name: str, empty: Any, dtype: Any) -> Any:
+            out = np.full(there.shape, empty, dtype=dtype)
+            out[there] = [h[name] for h in flat]
             return out[0] if one else out
 
-        self.ids = spread(ids, 0 if whole else None, np.int64 if whole else object)
-        self.distances = spread(distances, -1, np.int32)
-        self.detail_distances = None if detail is None else spread(detail, -1, np.int32)
+        whole = all(isinstance(h["id"], int) for h in flat)
+        self.ids = spread("id", 0 if whole else None, np.int64 if whole else object)
+        self.distances = spread("distance", -1, np.int32)
+        detail = any("detail_distance" in h for h in flat)
+        self.detail_distances = spread("detail_distance", -1, np.int32) if detail else None
+        self.rank, self.fingerprint, self.seconds = answer["rank"], answer["fingerprint"], answer["seconds"]
+        self.answer, self._one = answer, one
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Distances and ids, in the order of FAISS: D, I = index.search(vectors)."""
         return iter((self.distances, self.ids))
-
-    @property
-    def answer(self) -> dict:
-        return self._answer
 
     @property
     def hits(self) -> list:
@@ -154,16 +144,14 @@ class Found:
         return f"Found(ids={self.ids!r}, distances={self.distances!r})"
 
     def _repr_html_(self) -> str:
-        results, bits = self.answer["results"], self.answer.get("bits", 0)
-        parts = []
-        for r in results[:10]:
-            label = f", {html.escape(str(r['label']))}" if r.get("label") else ""
-            code = r.get("code", "")
-            shown = code_picture(bytes.fromhex(code), bits) if code else ""
-            parts.append(f"<div style='margin:4px 0'>{shown} query {html.escape(str(r['query']))}{label}</div>{_table(r['hits'])}")
-        if len(results) > 10:
-            parts.append(f"<div>and {len(results) - 10} more queries</div>")
-        return f"<div>ranked by {html.escape(str(self.rank))}</div>" + "".join(parts)
+        parts = [f"<div>ranked by {html.escape(self.rank)}</div>"]
+        for r in self.answer["results"][:10]:
+            name = html.escape(", ".join([str(r["query"]), *([r["label"]] if r.get("label") else [])]))
+            shown = code_picture(bytes.fromhex(r["code"]), self.answer["bits"])
+            parts.append(f"<div style='margin:4px 0'>{shown} query {name}</div>{_hits(r['hits'])}")
+        if len(self.answer["results"]) > 10:
+            parts.append(f"<div>and {len(self.answer['results']) - 10} more queries</div>")
+        return "".join(parts)
 
 
 def code_picture(code: bytes, bits: int = 0, side: int = 5) -> str:
@@ -174,32 +162,26 @@ def code_picture(code: bytes, bits: int = 0, side: int = 5) -> str:
     """
     bits = bits or 8 * len(code)
     wide = 8 if bits <= 128 else 32
-    rows = -(-bits // wide)
-    squares = [f"M{i % wide * side} {i // wide * side}h{side}v{side}h-{side}z"
-               for i in range(min(bits, 8 * len(code))) if code[i // 8] >> (7 - i % 8) & 1]
-    width, height = wide * side, rows * side
-    return (f"<svg role='img' width='{width}' height='{height}' style='background:#dde;vertical-align:middle'>"
-            f"<title>{code.hex()}</title><path fill='#225' d='{''.join(squares)}'/></svg>")
+    ones = np.flatnonzero(np.unpackbits(np.frombuffer(code, dtype=np.uint8))[:bits])
+    squares = "".join(f"M{i % wide * side} {i // wide * side}h{side}v{side}h-{side}z" for i in ones)
+    return (f"<svg role='img' width='{wide * side}' height='{-(-bits // wide) * side}' style='background:#dde;vertical-align:middle'>"
+            f"<title>{code.hex()}</title><path fill='#225' d='{squares}'/></svg>")
 
 
-def _table(hits: list) -> str:
+def table(rows: list, head: list = []) -> str:
+    """Rows of values as a table of HTML."""
+    def line(kind: str, row: list) -> str:
+        texts = (f"{v:.6g}" if isinstance(v, float) else ", ".join(v) if isinstance(v, list) else "" if v is None else v for v in row)
+        return "<tr>" + "".join(f"<{kind}>{html.escape(str(v))}</{kind}>" for v in texts) + "</tr>"
+
+    return "<table>" + "".join([line("th", head) if head else "", *(line("td", row) for row in rows)]) + "</table>"
+
+
+def _hits(hits: list) -> str:
     """Hits as a table of HTML."""
-    if not hits:
-        return "<i>nothing</i>"
     names = [n for n in ("id", "distance", "detail_distance", "score", "label", "tags") if any(n in h for h in hits)]
-    more = sorted({n for h in hits for n in h.get("attributes", {})})
-
-    def cell(value: Any) -> str:
-        if isinstance(value, float):
-            value = f"{value:.6g}"
-        elif isinstance(value, list):
-            value = ", ".join(map(str, value))
-        return f"<td>{'' if value is None else html.escape(str(value))}</td>"
-
-    head = "".join(f"<th>{html.escape(n)}</th>" for n in names + more)
-    rows = ("<tr>" + "".join(cell(h.get(n)) for n in names) + "".join(cell(h.get("attributes", {}).get(n)) for n in more)
-            + "</tr>" for h in hits)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    names += sorted({n for h in hits for n in h.get("attributes", {})})
+    return table([[{**h.get("attributes", {}), **h}.get(n) for n in names] for h in hits], names)
 
 
 class Client:
@@ -246,9 +228,11 @@ class Client:
             raise Invalid("vectors of different lengths, or values that are no numbers")
         return np.ascontiguousarray(np.atleast_2d(rows)), rows.ndim == 1
 
-    def _ask(self, method, path, body=None, *, vectors=None, accept="application/json", safe=False):
+    def _ask(self, method, path, body=None, *, query=None, vectors=None, safe=False):
         """Send a request, whose body is JSON and may have vectors beside it, and return what the answer says."""
-        headers = {"Accept": accept}
+        query = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value is not None})
+        path += "?" * bool(query) + query
+        headers = {"Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         if self._token:
@@ -258,7 +242,7 @@ class Client:
         status, answered, data = self._send(method, path, body, vectors, headers, safe or method == "GET")
         if status // 100 != 2:
             raise _refusal(status, answered, data)
-        return json.loads(data) if accept == "application/json" else data
+        return json.loads(data)
 
     def _send(self, method, path, body, vectors, headers, safe):
         """Send a request over the connection of this thread and return status, headers and body of the answer. A connection
@@ -334,30 +318,26 @@ class Collection:
         None means all, and an empty list none. Returns Found."""
         if k is None and radius is None:
             k = 10
-        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix,
-                   "rerank": rerank, "explain": explain, "fields": fields}
-        options = {name: value for name, value in options.items() if value is not None}
-        path = _path(self.name, "search")
         if sum(x is not None for x in (vectors, codes, ids, picture)) != 1:
             raise Invalid("give exactly one of vectors, codes, ids and picture")
+        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix,
+                   "rerank": rerank, "explain": explain, "fields": fields}
+        path, one = _path(self.name, "search"), True
         if vectors is not None:
-            if "fields" in options:
-                options["fields"] = ",".join(options["fields"])
-            if "explain" in options:
-                options["explain"] = "true" if options["explain"] else "false"
             rows, one = self.client._rows(vectors)
-            answer = self.client._ask("POST", path + "?" + urllib.parse.urlencode(options), vectors=rows, safe=True)
-            return Found(answer, one)
-        if codes is not None:
-            rows = np.asarray(codes, dtype=np.uint8)
-            one = rows.ndim == 1
-            queries = [{"code": row.tobytes().hex()} for row in np.atleast_2d(rows)]
+            flat = {n: ",".join(v) if n == "fields" and v is not None else v for n, v in options.items()}
+            flat["explain"] = None if explain is None else json.dumps(explain)
+            return Found(self.client._ask("POST", path, query=flat, vectors=rows, safe=True), one)
+        body = {name: value for name, value in options.items() if value is not None}
+        if picture is not None:
+            body["picture"] = base64.b64encode(picture).decode()
         elif ids is not None:
             one = isinstance(ids, (str, int, np.integer))
-            queries = [{"id": _id(x)} for x in ([ids] if one else ids)]
+            body["queries"] = [{"id": _id(x)} for x in ([ids] if one else ids)]
         else:
-            one, queries = True, [{"picture": base64.b64encode(picture).decode()}]
-        return Found(self.client._ask("POST", path, options | {"queries": queries}, safe=True), one)
+            one = np.ndim(codes) == 1
+            body["queries"] = [{"code": code} for code in _hex(codes)]
+        return Found(self.client._ask("POST", path, body, safe=True), one)
 
     def explain(self, id, *, vector=None, code=None, query_id=None, picture=None):
         """Why an item is near a vector, a code, another item or a picture, as a dict."""
@@ -365,7 +345,7 @@ class Collection:
         if vector is not None:
             query["vector"] = np.asarray(vector, dtype=float).tolist()
         if code is not None:
-            query["code"] = np.asarray(code, dtype=np.uint8).tobytes().hex()
+            query["code"] = _hex(code)[0]
         if query_id is not None:
             query["id"] = _id(query_id)
         if picture is not None:
@@ -378,20 +358,15 @@ class Collection:
         tells how certain each bit is."""
         if (vectors is None) == (pictures is None):
             raise Invalid("give either vectors or pictures")
-        path = _path(self.name, "encode")
         if pictures is not None:
-            body = {"pictures": [base64.b64encode(p).decode() for p in pictures], "margins": margins}
-            a, one = self.client._ask("POST", path, body, safe=True), False
+            one, asked = False, {"body": {"pictures": [base64.b64encode(p).decode() for p in pictures], "margins": margins}}
         else:
             rows, one = self.client._rows(vectors)
-            if not margins:
-                packed = self.client._ask("POST", path, vectors=rows, accept="application/octet-stream", safe=True)
-                codes = np.frombuffer(packed, dtype=np.uint8).reshape(rows.shape[0], -1)
-                return codes[0] if one else codes
-            a = self.client._ask("POST", path + "?margins=true", vectors=rows, safe=True)
-        codes = np.array([list(bytes.fromhex(code)) for code in a["codes"]], dtype=np.uint8)
+            asked = {"vectors": rows, "query": {"margins": json.dumps(margins)}}
+        a = self.client._ask("POST", _path(self.name, "encode"), **asked, safe=True)
+        codes = np.frombuffer(bytes.fromhex("".join(a["codes"])), dtype=np.uint8).reshape(len(a["codes"]), -1)
         if not margins:
-            return codes
+            return codes[0] if one else codes
         sure = np.array(a["margins"], dtype=np.float32)
         return (codes[0], sure[0]) if one else (codes, sure)
 
@@ -406,7 +381,7 @@ class Collection:
             return 0
         rows = None if vectors is None else self.client._rows(vectors)[0]
         if codes is not None:
-            body["codes"] = [row.tobytes().hex() for row in np.atleast_2d(np.asarray(codes, dtype=np.uint8))]
+            body["codes"] = _hex(codes)
         if labels is not None:
             body["labels"] = [_label(x) for x in labels]
         if tags is not None:
@@ -451,8 +426,7 @@ class Collection:
         """Go through all items that a filter lets through, in the order of ids, as dicts."""
         after = None
         while True:
-            query = {name: x for name, x in (("where", where), ("limit", page), ("after", after)) if x is not None}
-            a = self.client._ask("GET", _path(self.name, "items") + "?" + urllib.parse.urlencode(query))
+            a = self.client._ask("GET", _path(self.name, "items"), query={"where": where, "limit": page, "after": after})
             yield from a["items"]
             after = a.get("next")
             if after is None:
@@ -464,8 +438,7 @@ class Collection:
 
     def facets(self, where=None, *, top=None):
         """Labels, tags and attributes with counts, among the items that a filter lets through, as a dict."""
-        query = {name: x for name, x in (("where", where), ("top", top)) if x is not None}
-        return self.client._ask("GET", _path(self.name, "facets") + "?" + urllib.parse.urlencode(query))
+        return self.client._ask("GET", _path(self.name, "facets"), query={"where": where, "top": top})
 
     def add(self, ids, vectors=None, *, codes=None, labels=None, tags=None, attributes=None):
         """Write items that are not there yet, all or none: put with mode="add"."""
@@ -509,6 +482,11 @@ def _plain(x):
     if isinstance(x, (np.generic, np.ndarray)):
         return x.tolist()
     raise Invalid(f"{x!r} is no value: give a number or a text, or a list of these")
+
+
+def _hex(codes):
+    """Packed codes as texts."""
+    return [row.tobytes().hex() for row in np.atleast_2d(np.asarray(codes, dtype=np.uint8))]
 
 
 def _label(x):

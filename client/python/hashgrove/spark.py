@@ -87,14 +87,12 @@ class Encoder:
         if not any(kind(column.type) for kind in kinds):
             raise Invalid(f"the column {self.vector!r} has the type {column.type}, and a vector is an array of numbers: of "
                           "Spark's ml.Vector, vector_to_array makes one")
-        if column.null_count:
-            at = column.is_null().index(pa.scalar(True)).as_py()
-            raise Invalid(f"{self._name(rows, at)} has no vector, its {self.vector!r} is null: leave such rows out")
-        lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+        lengths = pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False)
         if (lengths != self.dim).any():
             at = int((lengths != self.dim).argmax())
-            raise Invalid(f"the vector of {self._name(rows, at)} has {lengths[at]} values, and the model takes {self.dim}",
-                          code="dimension")
+            name, length = self._name(rows, at), lengths[at]
+            raise Invalid(f"{name} has no vector, its {self.vector!r} is null: leave such rows out") if length < 0 else Invalid(
+                f"the vector of {name} has {length} values, and the model takes {self.dim}", code="dimension")
         return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
 
     def _name(self, rows: Any, at: int) -> str:

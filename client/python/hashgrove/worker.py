@@ -294,8 +294,13 @@ def _check(hello: dict) -> None:
 
 
 def _refusal(e: dict) -> Error:
-    """The exception for an error of the worker."""
+    """The exception for an error of the worker. Messages that scikit-learn's checks look for begin as its own."""
     code, message = e["code"], e["message"]
+    if code == "not-finite":
+        message = (f"Input X contains NaN, infinity or a value too large for float32: {message}; leave such rows out, replace the "
+                   "values, or use missing=True, which learns from NaN")
+    if code == "no-supervision":
+        message = f"This method requires y to be passed, but the target y is None: {message}"
     kinds = {"not_found": NotFound, "exists": Conflict, "other_model": Conflict, "locked": Busy, "internal": Error,
              "too_large": TooLarge}
     return kinds.get(code, Invalid)(message, code=code, field=e.get("field", ""))
