@@ -21,21 +21,11 @@ func (a *sums[T]) reset(p int) {
 // add adds x with the given code: about half a step per bit.
 func (a *sums[T]) add(code []uint64, x T) {
 	a.s += x
-	a.addBits(code, x)
-}
-
-// addBits is add for the bits alone.
-func (a *sums[T]) addBits(code []uint64, x T) {
 	for w, v := range code {
-		a.addWord(w, v, x)
-	}
-}
-
-// addWord adds x to the bits of word w of a code.
-func (a *sums[T]) addWord(w int, v uint64, x T) {
-	set := (*[64]T)(a.set[w<<6:])
-	for ; v != 0; v &= v - 1 {
-		set[bits.TrailingZeros64(v)&63] += x
+		set := (*[64]T)(a.set[w<<6:])
+		for ; v != 0; v &= v - 1 {
+			set[bits.TrailingZeros64(v)&63] += x
+		}
 	}
 }
 
