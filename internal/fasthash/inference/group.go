@@ -94,12 +94,11 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uin
 	}
 	q.pairs[0] = (q.pairs[0] - q.squares) / 2
 	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
-	var err error
 	if o.pair().linear {
-		q.gram, err = newGram(q, tags == nil, o.bits)
+		q.gram = &gram{}
 	}
 	q.f = newField(q)
-	return q, err
+	return q, nil
 }
 
 // firstGroups makes a group of every unit, or of every row.
@@ -161,6 +160,11 @@ func (q *groups) counts() (similar, dissimilar int64) { return q.pairs[0], q.pai
 // bits returns the code of group g, without copying.
 func (q *groups) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
 
+// sign returns a bit of group g, +1 or -1.
+func (q *groups) sign(g int32, bit int) int64 {
+	return int64(q.bits(g)[bit>>6]>>(bit&63)&1)*2 - 1
+}
+
 // distance returns the Hamming distance of two codes.
 func distance(a, b []uint64) int {
 	d := 0
@@ -173,17 +177,7 @@ func distance(a, b []uint64) int {
 
 // push splits the groups by a new bit. Groups are numbered unit by unit, and within a unit by their first rows.
 func (q *grouped) push(h []int8) {
-	var halves, rows []int32
-	turns := []func(){func() { halves, rows = q.halve(h) }}
-	if q.gram != nil {
-		turns = append(turns, func() { q.gram.push(q, h) })
-	}
-	threads := q.threads
-	if len(h) < rowBlock {
-		threads = 1
-	}
-	_ = par.For(context.Background(), threads, len(turns), func(i int) { turns[i]() })
-
+	halves, rows := q.halve(h)
 	halves = q.byUnit(halves)
 	words := (q.p + 64) / 64
 	code, size, owner := make([]uint64, len(halves)*words), make([]int64, len(halves)), make([]int32, len(halves))
@@ -207,6 +201,9 @@ func (q *grouped) push(h []int8) {
 	q.whole.done = false
 	q.code, q.size, q.owner, q.words = code, size, owner, words
 	q.p++
+	if q.gram != nil {
+		q.gram.push(q)
+	}
 }
 
 // half numbers the halves of old groups: twice the group's number, and one more where the bit is +1.

@@ -74,7 +74,6 @@ type Options struct {
 	// Spill holds arrays that grow with the rows, for classes; nil means memory. It never changes the result.
 	Spill *vectors.Spill `json:"-"`
 
-	bits    int  // of the code
 	noMerge bool // every row its own variable: the same result, but slower; for tests
 	side    int  // variables above which candidates are inferred side by side; 0 means worthSide; for tests
 }
@@ -215,7 +214,6 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	if p.z, err = vectors.Alloc[int8](o.Spill, y.Len()); err != nil {
 		return nil, err
 	}
-	o.bits = bits
 	count, err := o.rowCounts(y, bits)
 	if err != nil {
 		return nil, err

@@ -10,111 +10,63 @@ package inference
 //
 //	sum of c_i.c_j = sum over bits b of (sum over i of c_ib)²       sum of (c_i.c_j)² = sum over a, b of G_ab²
 //
-// A new bit adds one row and column to G: one popcount for 64 rows and each earlier bit, per class and for all rows.
+// A new bit adds one row and column to G, the sums of the codes by the signs of the bit, for each class and for all rows.
 // G itself is not kept. Where pairs must be looked at (similar ones of tags, all of the hinge), distances are counted
 // in a histogram.
 
 import (
 	"context"
-	"math/bits"
-	"slices"
 
 	"hashgrove/internal/par"
-	"hashgrove/internal/vectors"
 )
 
 // gram keeps the two sums over ordered pairs, each row also with itself.
 type gram struct {
-	spans     []int32    // runs of rows that are similar to each other, or one of all rows
-	count     []int      // weight of a row of each run
-	columns   [][]uint64 // the bits so far, over the rows in the order of their units
-	room      []uint64   // for all of them, if stored in a file
 	all, same moments
+	row       sums[int64] // of G
+	tally     tally
 }
 
 // moments are sums of c.c and of (c.c)² over pairs.
 type moments struct{ first, second float64 }
 
-// newGram allocates the sums for codes of this many bits.
-func newGram(q *grouped, classes bool, bits int) (g *gram, err error) {
-	g = &gram{spans: []int32{0, int32(len(q.unit))}, count: []int{1}}
-	if classes {
-		g.spans, g.count = q.from, make([]int, len(q.count))
-		for u, c := range q.count {
-			g.count[u] = int(c)
-		}
-	}
-	if q.memory != nil {
-		g.room, err = vectors.Alloc[uint64](q.memory, bits*((len(q.unit)+63)/64))
-	}
-	return g, err
-}
-
-func (g *gram) push(q *grouped, h []int8) {
-	var column []uint64
-	if words := (len(q.unit) + 63) / 64; q.memory == nil {
-		column = make([]uint64, words)
-	} else {
-		column = g.room[len(g.columns)*words:][:words]
-	}
-	next := slices.Clone(q.from)
-	for r, u := range q.unit {
-		i := next[u]
-		next[u]++
-		if h[r] > 0 {
-			column[i>>6] |= 1 << (i & 63)
-		}
-	}
-	g.columns = append(g.columns, column)
-	part := make([]struct{ all, same float64 }, len(g.columns))
-	zero := make([]uint64, len(column))
-	_ = par.Blocks(context.Background(), q.threads, len(part), 4, func(_, lo, hi int) {
-		for b := lo; b < hi; b++ {
-			other := g.columns[b]
-			if b == len(part)-1 { // in place of G with itself, which is n: the sum of the bit
-				other = zero
+// push adds the last bit of the groups.
+func (g *gram) push(q *grouped) {
+	last := q.p - 1
+	all, same := make([]int64, q.p), make([]float64, q.p)
+	for u, c := range q.count {
+		g.row.reset(q.p)
+		for _, sign := range []int64{-1, 1} {
+			g.tally.begin(&g.row, sign, c)
+			for i := q.first[u]; i < q.first[u+1]; i++ {
+				if q.sign(i, last) == sign {
+					g.tally.add(q.bits(i), q.size[i])
+				}
 			}
-			all := 0
-			for u := range g.spans[1:] {
-				from, to := int(g.spans[u]), int(g.spans[u+1])
-				v := g.count[u] * (to - from - 2*countDifferent(column, other, from, to))
-				all += v
-				part[b].same += float64(float64(v) * float64(v))
-			}
-			part[b].all = float64(all) * float64(all)
+			g.tally.end()
 		}
-	})
-	last := len(part) - 1
-	for _, v := range part[:last] {
-		g.all.second += 2 * v.all
-		g.same.second += 2 * v.same
+		for b := range all {
+			v := g.row.s // in place of G with itself, which is n: the sum of the bit
+			if b < last {
+				v = 2*g.row.set[b] - v
+			}
+			all[b] += v
+			same[b] += float64(float64(v) * float64(v))
+		}
 	}
-	g.all.first += part[last].all
-	g.same.first += part[last].same
+	for b, v := range all[:last] {
+		g.all.second += 2 * float64(float64(v)*float64(v))
+		g.same.second += 2 * same[b]
+	}
+	g.all.first += float64(float64(all[last]) * float64(all[last]))
+	g.same.first += same[last]
 	total := 0.0
-	for u := range g.spans[1:] {
-		size := float64(g.count[u] * int(g.spans[u+1]-g.spans[u]))
+	for u, c := range q.count {
+		size := float64(c * int64(q.from[u+1]-q.from[u]))
 		g.same.second += float64(size * size)
 		total += size
 	}
 	g.all.second += float64(total * total)
-}
-
-// countDifferent counts the places in [from, to) where two bit sets differ.
-func countDifferent(a, b []uint64, from, to int) int {
-	if from >= to {
-		return 0
-	}
-	lo, hi := from>>6, (to-1)>>6
-	head, tail := ^uint64(0)<<(from&63), ^uint64(0)>>(63-(to-1)&63)
-	if lo == hi {
-		return bits.OnesCount64((a[lo] ^ b[lo]) & head & tail)
-	}
-	d := bits.OnesCount64((a[lo]^b[lo])&head) + bits.OnesCount64((a[hi]^b[hi])&tail)
-	for i := lo + 1; i < hi; i++ {
-		d += bits.OnesCount64(a[i] ^ b[i])
-	}
-	return d
 }
 
 // ofPairs removes the pairs of a row with itself from the sums over rows and p bits, given the sum of the squared

@@ -131,11 +131,10 @@ func (r *rowDots) update(ctx context.Context, q *grouped) error {
 	}
 	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
 	for ; r.bits < q.p; r.bits++ {
-		sign := func(g int32) int64 { return int64(q.code[int(g)*q.words+r.bits>>6]>>(r.bits&63)&1)*2 - 1 }
 		q.eachUnit(func(u int) {
 			bit[u], near[u] = 0, 0
 			for g := q.first[u]; g < q.first[u+1]; g++ {
-				bit[u] += q.size[g] * sign(g)
+				bit[u] += q.size[g] * q.sign(g, r.bits)
 			}
 		})
 		if err := nearTotals(ctx, q, bit, near); err != nil {
@@ -143,7 +142,7 @@ func (r *rowDots) update(ctx context.Context, q *grouped) error {
 		}
 		q.eachUnit(func(u int) {
 			for g := q.first[u]; g < q.first[u+1]; g++ {
-				r.sum[g] += sign(g) * near[u]
+				r.sum[g] += q.sign(g, r.bits) * near[u]
 			}
 		})
 	}
