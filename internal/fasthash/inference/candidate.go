@@ -83,10 +83,8 @@ func (p *Inference) infer(ctx context.Context, q problem, number int, z []int8) 
 	q.setWeights(p.weights(1))
 	var err error
 	switch p.opt.Method {
-	case BlockGC:
+	case BlockGC, ICM:
 		err = graphCut(ctx, q, p.opt.Sweeps, rng)
-	case ICM:
-		err = icm(ctx, q, p.opt.Sweeps, rng)
 	case Spectral:
 		err = spectral(ctx, q, p.weights(1), rng)
 	}

@@ -238,3 +238,11 @@ func pushSome(t testing.TB, r *rand.Rand, y affinity.Matrix, o Options, p int) (
 	}
 	return inf, s
 }
+
+// flip changes the sign of a variable.
+func flip(p problem, v int) {
+	p.signs()[v] *= -1
+	if q, ok := p.(*grouped); ok {
+		q.f.noteFlips([]int32{int32(v)})
+	}
+}

@@ -25,8 +25,6 @@ import (
 type field interface {
 	// reset is called when all signs are +1.
 	reset(ctx context.Context) error
-	// value returns the field of a group of one row, without its own term.
-	value(g int32) int64
 	// outsideFields writes the fields from outside a block of the given groups; own holds the sums over the block.
 	outsideFields(groups []int32, own *sums[int64], u []int64)
 	// noteFlips is called after the signs of these groups, ascending, have flipped.
@@ -71,16 +69,6 @@ func (f *linearField) reset(ctx context.Context) error {
 		return q.inner.groups(ctx, q, f.dots)
 	}
 	return nil
-}
-
-func (f *linearField) value(g int32) int64 {
-	q, w := f.q, &f.q.w
-	f.product.load(&f.all, q.p, w.far, 1)
-	v := w.far*w.farShift*f.all.s + f.product.dot(q.bits(g)) + (w.near*w.nearShift-w.far*w.farShift)*f.t[q.owner[g]]
-	if len(f.dots) > 0 {
-		v += (w.near - w.far) * f.dots[g]
-	}
-	return v + w.near*q.count[q.owner[g]]*int64(q.z[g])
 }
 
 func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64) {

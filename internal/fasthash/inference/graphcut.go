@@ -23,6 +23,8 @@ package inference
 // A cut needs n² / 4 bytes for n undecided groups. More than maxflow.MaxNodes of them are minimised in parts, one after
 // the other, with the rest fixed: the energy still never rises, but the block may miss its minimum. Inference.Parts
 // tells.
+//
+// With blocks of one row this is iterated conditional modes (ICM: Besag 1986).
 
 import (
 	"context"
@@ -86,7 +88,7 @@ type cutter struct {
 // solve implements problem: it minimises over the groups of block b.
 func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 	c := &q.cut
-	c.collect(q, q.sets[b])
+	c.collect(q, b)
 	c.u = append(c.u[:0], make([]int64, len(c.groups))...)
 	q.f.outsideFields(c.groups, &c.own, c.u)
 	if err := q.minimise(ctx); err != nil {
@@ -105,15 +107,19 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 	return len(c.moved) > 0, nil
 }
 
-// collect lists the groups of some units, and sums them with all signs +1 and with their own.
-func (c *cutter) collect(q *grouped, units []int32) {
+// collect lists the groups of a block, and sums them with all signs +1 and with their own.
+func (c *cutter) collect(q *grouped, b int) {
 	c.groups = c.groups[:0]
-	for _, u := range units {
-		for g := q.first[u]; g < q.first[u+1]; g++ {
-			c.groups = append(c.groups, g)
+	if q.sets == nil {
+		c.groups = append(c.groups, int32(b))
+	} else {
+		for _, u := range q.sets[b] {
+			for g := q.first[u]; g < q.first[u+1]; g++ {
+				c.groups = append(c.groups, g)
+			}
 		}
 	}
-	c.weight = q.count[units[0]]
+	c.weight = q.count[q.owner[c.groups[0]]]
 	c.whole.reset(q.p)
 	c.tally.begin(&c.whole, 1, c.weight)
 	for _, g := range c.groups {
@@ -241,29 +247,4 @@ func (c *cutter) decide(q *grouped, sign int64) {
 		moved = len(left) < len(c.open)
 		c.open, whole = left, nil
 	}
-}
-
-// icm is Block GraphCut with blocks of one row: iterated conditional modes (Besag 1986). The best sign of a row is
-// opposite to its field; a field of 0 gives -1, as in a block.
-func icm(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
-	if err := p.reset(ctx); err != nil {
-		return err
-	}
-	z := p.signs()
-	for range sweeps {
-		moved := false
-		for i, v := range rng.Perm(len(z)) {
-			if i&255 == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if (p.field(v) < 0) != (z[v] > 0) {
-				p.flip(v)
-				moved = true
-			}
-		}
-		if !moved {
-			break
-		}
-	}
-	return nil
 }

@@ -36,7 +36,7 @@ type groups struct {
 	merge  bool
 	apart  bool // some rows are similar to rows outside their block
 	near   *neighbours
-	sets   [][]int32 // the blocks, as units
+	sets   [][]int32 // the blocks, as units; nil: every group is one
 
 	unit  []int32 // of each row
 	from  []int32 // places of the rows of unit u, with rows in the order of their units: from[u] to from[u+1]
@@ -131,7 +131,13 @@ func (q *groups) firstGroups() (err error) {
 }
 
 func (q *groups) mass() []int64 { return q.size }
-func (q *groups) blocks() int   { return len(q.sets) }
+
+func (q *groups) blocks() int {
+	if q.sets == nil {
+		return len(q.size)
+	}
+	return len(q.sets)
+}
 
 func (q *grouped) rowValues(y, rows []float64) {
 	q.each(len(rows), func(lo, hi int) {

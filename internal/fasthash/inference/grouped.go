@@ -61,13 +61,6 @@ func plusOnes(z []int8, n int) []int8 {
 	return z
 }
 
-func (q *grouped) field(v int) int64 { return q.f.value(int32(v)) }
-
-func (q *grouped) flip(v int) {
-	q.z[v] = -q.z[v]
-	q.f.noteFlips([]int32{int32(v)})
-}
-
 func (q *grouped) rowSigns(z []int8) {
 	q.each(len(z), func(lo, hi int) {
 		for i, g := range q.group[lo:hi] {

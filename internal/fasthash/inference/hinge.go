@@ -27,10 +27,6 @@ func (f *tableField) reset(ctx context.Context) error {
 	return tableProduct(ctx, q, q.w, q.allGroups(), q.size, f.f)
 }
 
-func (f *tableField) value(g int32) int64 {
-	return f.f[g] + f.q.w.near*f.q.count[f.q.owner[g]]*int64(f.q.z[g])
-}
-
 func (f *tableField) outsideFields(groups []int32, own *sums[int64], u []int64) {
 	q, w := f.q, &f.q.w
 	f.product.load(own, q.p, w.near, len(groups))

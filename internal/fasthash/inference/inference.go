@@ -168,10 +168,6 @@ type problem interface {
 	// setWeights sets the pair weights. reset makes all signs +1 and updates the fields.
 	setWeights(w weights)
 	reset(ctx context.Context) error
-	// field returns the sum of w z over all rows but one of variable v, as seen by that one. flip changes the sign of
-	// v.
-	field(v int) int64
-	flip(v int)
 	// blocks returns the number of blocks; solve minimises over block b and reports whether a sign changed.
 	blocks() int
 	solve(ctx context.Context, b int) (bool, error)

@@ -47,7 +47,7 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 		for range 3 * p.blocks() {
 			for v := range p.signs() { // somewhere else than where the sweeps would lead
 				if r.IntN(6) == 0 {
-					p.flip(v)
+					flip(p, v)
 				}
 			}
 			b := r.IntN(p.blocks())

@@ -45,7 +45,7 @@ func TestLargeBlocksAreCutInParts(t *testing.T) {
 			}
 			for v := range q.z {
 				if r.IntN(2) == 0 {
-					q.flip(v)
+					flip(q, v)
 				}
 			}
 			q.cut.most = 1 + r.IntN(3)

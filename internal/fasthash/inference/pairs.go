@@ -20,7 +20,7 @@ import (
 
 // lists is what all candidates of a bit share.
 type lists struct {
-	sets  [][]int32
+	sets  [][]int32 // the blocks; nil: every row is one
 	near  adjacency
 	far   adjacency
 	count []int64 // weight of each row: 1, or more to balance classes
@@ -85,8 +85,13 @@ func (q *listed) signs() []int8               { return q.z }
 func (q *listed) rowSigns(z []int8)           { copy(z, q.z) }
 func (q *listed) rowValues(y, rows []float64) { copy(rows, y) }
 func (q *listed) setWeights(w weights)        { q.w = w }
-func (q *listed) blocks() int                 { return len(q.sets) }
-func (q *listed) flip(v int)                  { q.z[v] = -q.z[v] }
+
+func (q *listed) blocks() int {
+	if q.sets == nil {
+		return len(q.count)
+	}
+	return len(q.sets)
+}
 
 func (q *listed) reset(context.Context) error {
 	q.z = plusOnes(q.z, len(q.count))
@@ -107,7 +112,7 @@ func (q *listed) push(h []int8) {
 	q.p++
 }
 
-// field implements problem. For a row of the block being solved, the others of the block count as -1.
+// field returns the sum of w z over all rows but i. For a row of the block being solved, the others count as -1.
 func (q *listed) field(i int) int64 {
 	sum := int64(0)
 	d := q.near.distances(i)
@@ -127,7 +132,10 @@ func (q *listed) field(i int) int64 {
 
 // solve implements problem: it minimises over the rows of block b.
 func (q *listed) solve(ctx context.Context, b int) (bool, error) {
-	block := q.sets[b]
+	block := []int32{int32(b)}
+	if q.sets != nil {
+		block = q.sets[b]
+	}
 	for k, i := range block {
 		q.place[i] = int32(k)
 	}
