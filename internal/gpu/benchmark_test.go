@@ -55,7 +55,7 @@ func BenchmarkBit(b *testing.B) {
 			b.ReportMetric(seconds["cores"]/seconds["device"], "ratio")
 		})
 	}
-	for _, note := range d.Notes() {
+	for _, note := range d.notes {
 		b.Log(note)
 	}
 }

@@ -1,13 +1,12 @@
 package gpu
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"os/exec"
 	"strings"
@@ -24,11 +23,11 @@ type child struct {
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	w      *bufio.Writer
-	r      *bufio.Reader
+	to     *gob.Encoder
+	from   *gob.Decoder
 	errors tail
 	limit  time.Duration // longest silence
-	hello  frame.About
+	name   string        // of the device
 	ids    int
 	coming int   // rounds that were asked for and not read
 	failed error // nothing works any more
@@ -58,12 +57,14 @@ func (t *tail) String() string {
 const startLimit = 2 * time.Minute
 
 // start starts a child.
-func start(ctx context.Context, program string, env []string, limit time.Duration) (*child, error) {
-	c := &child{limit: limit}
-	c.cmd = exec.Command(program)
-	c.cmd.Env = append(os.Environ(), env...)
+func start(ctx context.Context) (*child, error) {
+	program, err := find()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{limit: silence, cmd: exec.Command(program)}
+	c.cmd.Env = append(os.Environ(), environment()...)
 	c.cmd.Stderr = &c.errors
-	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -74,22 +75,13 @@ func start(ctx context.Context, program string, env []string, limit time.Duratio
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", program, err)
 	}
-	c.w, c.r = bufio.NewWriterSize(c.in, frame.PipeBytes), bufio.NewReaderSize(out, frame.PipeBytes)
-	a, err := c.read(ctx, max(startLimit, limit))
+	c.to, c.from = gob.NewEncoder(c.in), gob.NewDecoder(out)
+	a, err := c.read(ctx, startLimit)
 	if err != nil {
 		return nil, err
 	}
-	if a.Hello == nil {
-		return nil, c.fail(errors.New("it did not say what device it has"))
-	}
-	c.hello = *a.Hello
+	c.name = a.Hello
 	return c, nil
-}
-
-// reply is an answer with its parts.
-type reply struct {
-	frame.Answer
-	parts [][]byte
 }
 
 // nextID returns a number for a session.
@@ -100,99 +92,52 @@ func (c *child) nextID() int {
 	return c.ids
 }
 
-// call sends a request and returns its answer.
-func (c *child) call(ctx context.Context, q frame.Request, parts iter.Seq[[]byte]) (*reply, error) {
+// call sends a request, once the rounds that nobody wants any more are read, and returns the first answer.
+func (c *child) call(ctx context.Context, q frame.Request) (*frame.Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.send(ctx, q, parts); err != nil {
-		return nil, err
-	}
-	return c.read(ctx, c.limit)
-}
-
-// none are the parts of most requests.
-func none(func([]byte) bool) {}
-
-// run asks for rounds, which are read by rounds.
-func (c *child) run(ctx context.Context, q frame.Request) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.send(ctx, q, none); err != nil {
-		return err
-	}
-	c.coming = q.To - q.From
-	return nil
-}
-
-// rounds reads the next rounds.
-func (c *child) rounds(ctx context.Context) (*some, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.readRounds(ctx)
-}
-
-func (c *child) readRounds(ctx context.Context) (*some, error) {
-	a, err := c.read(ctx, c.limit)
-	if err != nil {
-		return nil, err
-	}
-	r, err := frame.RoundsOf(a.parts)
-	if err != nil || a.To <= a.From {
-		return nil, c.fail(errors.New("it sent something else than trees"))
-	}
-	c.coming -= a.To - a.From
-	return &some{a.From, a.To, r}, nil
-}
-
-// send writes a request, once the rounds that nobody wants any more are read.
-func (c *child) send(ctx context.Context, q frame.Request, parts iter.Seq[[]byte]) error {
-	for c.failed == nil && c.coming > 0 {
-		if _, err := c.readRounds(ctx); err != nil {
-			return err
+	for c.coming > 0 {
+		if _, err := c.read(ctx, c.limit); err != nil {
+			return nil, err
 		}
 	}
 	if c.failed != nil {
-		return c.failed
+		return nil, c.failed
 	}
-	defer c.watch(ctx, c.limit)()
-	err := frame.Write(c.w, q)
-	for p := range parts {
-		if err == nil {
-			_, err = c.w.Write(p)
-		}
+	stop := c.watch(ctx, c.limit)
+	err := c.to.Encode(q)
+	if stop(); err != nil {
+		return nil, c.explain(ctx, err)
 	}
-	if err == nil {
-		err = c.w.Flush()
-	}
-	if err != nil {
-		return c.explain(ctx, err)
-	}
-	return nil
+	c.coming = q.To - q.From
+	return c.read(ctx, c.limit)
+}
+
+// rounds returns the next rounds of those that were asked for.
+func (c *child) rounds(ctx context.Context) (*frame.Answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.read(ctx, c.limit)
 }
 
 // read reads an answer.
-func (c *child) read(ctx context.Context, limit time.Duration) (*reply, error) {
+func (c *child) read(ctx context.Context, limit time.Duration) (*frame.Answer, error) {
 	if c.failed != nil {
 		return nil, c.failed
 	}
 	defer c.watch(ctx, limit)()
-	var a reply
-	if err := frame.ReadHead(c.r, &a.Answer); err != nil {
+	var a frame.Answer
+	switch err := c.from.Decode(&a); {
+	case err != nil:
 		return nil, c.explain(ctx, err)
-	}
-	if a.Error != "" {
+	case a.Error != "":
 		return nil, c.fail(errors.New(a.Error))
-	}
-	if a.Refused != "" {
+	case a.Refused != "":
 		return nil, errors.New(a.Refused)
+	case c.coming > 0 && (a.Rounds == nil || a.To <= a.From):
+		return nil, c.fail(errors.New("it sent something else than trees"))
 	}
-	for _, n := range a.Parts {
-		b, err := frame.ReadAligned(c.r, n)
-		if err != nil {
-			return nil, c.explain(ctx, err)
-		}
-		a.parts = append(a.parts, b)
-	}
+	c.coming -= a.To - a.From
 	return &a, nil
 }
 
@@ -250,11 +195,4 @@ func (c *child) close() {
 	c.cmd.Wait()
 	timer.Stop()
 	c.failed = errors.New("the device is closed")
-}
-
-// isGone reports whether the child has ended.
-func (c *child) isGone() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.failed != nil
 }

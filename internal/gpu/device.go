@@ -1,7 +1,7 @@
 // Package gpu trains on a GPU: it gives package boost a grower whose trees are those of the cores, to the last bit.
 //
 //	device.go    the device of a training: chosen, used, lost
-//	program.go   where the program is that holds the device, and how trainings share it
+//	program.go   where the program is that holds the device
 //	grower.go    the grower, on the training's side
 //	child.go     the process that holds the device, with a watchdog
 //	frame/       what both sides say to each other
@@ -48,7 +48,7 @@ type Device struct {
 	cancel func()        // ends the start
 	child  *child        // once opened is closed; nil if there is none
 	failed error         // why
-	notes  []string
+	notes  []string // when the cores took over, and why
 	used   bool
 }
 
@@ -87,7 +87,7 @@ func (d *Device) start(ctx context.Context) {
 	go func() {
 		defer close(d.opened)
 		var err error
-		if d.child, err = borrow(ctx); err != nil {
+		if d.child, err = start(ctx); err != nil {
 			d.failed = message.With("no-gpu", fmt.Errorf("%w: %w", boost.ErrNoDevice, err))
 		}
 	}()
@@ -118,14 +118,7 @@ func (d *Device) Name() string {
 	if !d.used {
 		return ""
 	}
-	return d.child.hello.Name
-}
-
-// Notes returns when the cores took over, and why.
-func (d *Device) Notes() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return append([]string(nil), d.notes...)
+	return d.child.name
 }
 
 // Grower implements boost.Device. It returns nil if there is little to do, or the cores have to do it.
@@ -158,7 +151,7 @@ func (d *Device) isWorth(rows, columns int) bool { return d.choice != Auto || ro
 
 // Lost implements boost.Device.
 func (d *Device) Lost(err error) {
-	d.say(fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.child.hello.Name, err))
+	d.say(fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.child.name, err))
 }
 
 // say notes something, once.
@@ -174,7 +167,7 @@ func (d *Device) say(text string) {
 	}
 }
 
-// Close gives the device back.
+// Close ends the program that holds the device.
 func (d *Device) Close() {
 	if d == nil || d.opened == nil {
 		return
@@ -182,7 +175,7 @@ func (d *Device) Close() {
 	d.cancel()
 	<-d.opened
 	if d.child != nil {
-		giveBack(d.child)
+		d.child.close()
 		d.child = nil
 	}
 }

@@ -32,11 +32,7 @@ func open(t testing.TB) *Device {
 	if err := d.Failed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		c := d.child
-		d.Close()
-		c.close()
-	})
+	t.Cleanup(d.Close)
 	return d
 }
 
@@ -94,7 +90,7 @@ func TestLostDevice(t *testing.T) {
 					t.Fatalf("bit %d: other trees, or %v", bit, err)
 				}
 			}
-			if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "the processor goes on") {
+			if notes := d.notes; len(notes) != 1 || !strings.Contains(notes[0], "the processor goes on") {
 				t.Errorf("notes %q", notes)
 			}
 		})
@@ -113,10 +109,10 @@ func TestNoMemory(t *testing.T) {
 	if _, _, _, err := fit.Fit(t.Context(), z, nil, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "fit the device's memory") {
+	if notes := d.notes; len(notes) != 1 || !strings.Contains(notes[0], "fit the device's memory") {
 		t.Errorf("notes %q", notes)
 	}
-	if d.child.isGone() {
+	if d.child.failed != nil {
 		t.Error("the child has ended")
 	}
 }
@@ -135,17 +131,7 @@ func TestCancel(t *testing.T) {
 	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
-	if notes := d.Notes(); len(notes) > 0 {
+	if notes := d.notes; len(notes) > 0 {
 		t.Errorf("notes %q", notes)
-	}
-}
-
-// checkNotes sees that the cores had to help only where they must.
-func checkNotes(t *testing.T, d *Device) {
-	t.Helper()
-	for _, note := range d.Notes() {
-		if !strings.Contains(note, "rows are drawn to split a node") {
-			t.Error(note)
-		}
 	}
 }

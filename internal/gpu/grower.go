@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/gpu/frame"
@@ -16,98 +15,87 @@ import (
 type grower struct {
 	child *child
 	id    int
-	plan  *frame.Plan
+	plan  *boost.Plan
 
-	asked int     // rounds asked for
-	got   []*some // of rounds, not used up
+	asked int           // rounds asked for
+	got   *frame.Answer // of rounds, the last
 	round boost.Round
 }
 
-// some holds some rounds.
-type some struct {
-	from, to int
-	*frame.Rounds
-}
+// chunkBytes is how much of the columns is sent at once.
+const chunkBytes = 32 << 20
 
 // newGrower copies the columns to the device.
 func newGrower(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*grower, error) {
-	all := boost.PlanOf(x, o, threads)
-	e := &grower{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}}
-	parts := []int64{int64(x.Rows) * int64(x.Dim()), int64(4 * len(all.Usable())), 0}
-	last := [][]byte{vectors.Bytes(all.Usable())}
+	e := &grower{child: c, id: c.nextID(), plan: boost.PlanOf(x, o, threads)}
+	data := [][]byte{vectors.Bytes(e.plan.Usable()), nil}
 	if e.plan.IsLogistic {
-		chance := vectors.Bytes(boost.Chances())
-		parts[2] = int64(len(chance))
-		last = append(last, chance)
+		data[1] = vectors.Bytes(boost.Chances())
 	}
-	_, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
-		for j := range x.Dim() {
-			yield(x.Column(j))
-		}
-		for _, p := range last {
-			yield(p)
-		}
-	})
-	if err != nil {
+	if err := e.call(ctx, frame.Request{Do: "open", Plan: e.plan, Data: data}); err != nil {
 		return nil, err
 	}
+	columns := make([][]byte, x.Dim())
+	for j := range columns {
+		columns[j] = x.Column(j)
+	}
+	first := 0
+	for some := range slices.Chunk(columns, max(chunkBytes/x.Rows, 1)) {
+		if err := e.call(ctx, frame.Request{Do: "columns", From: first, To: first, Data: some}); err != nil {
+			return nil, err
+		}
+		first += len(some)
+	}
 	return e, nil
+}
+
+// call sends a request of which only an error matters.
+func (e *grower) call(ctx context.Context, q frame.Request) error {
+	q.ID = e.id
+	_, err := e.child.call(ctx, q)
+	return err
 }
 
 // Begin implements boost.Grower.
 func (e *grower) Begin(ctx context.Context, p *boost.Problem) error {
 	keys, columns := e.plan.Draw(p)
-	if e.plan.Drawn == 0 {
-		columns = nil
-	}
-	parts := [][]byte{vectors.Bytes(p.Z), vectors.Bytes(p.U), vectors.Bytes(keys), vectors.Bytes(columns)}
 	e.asked, e.got = 0, nil
-	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, slices.Values(parts))
-	return err
+	return e.call(ctx, frame.Request{Do: "begin",
+		Data: [][]byte{vectors.Bytes(p.Z), vectors.Bytes(p.U), vectors.Bytes(keys), vectors.Bytes(columns)}})
 }
 
 // Round implements boost.Grower.
 func (e *grower) Round(ctx context.Context, q int) (*boost.Round, error) {
-	for len(e.got) > 0 && q >= e.got[0].to {
-		e.got = e.got[1:]
-	}
-	if len(e.got) == 0 {
+	if e.got == nil || q >= e.got.To {
 		if err := e.fetch(ctx, q); err != nil {
 			return nil, err
 		}
 	}
-	f, p := e.got[0], e.plan
-	i := q - f.from
+	f, p := e.got.Rounds, e.plan
+	i := q - e.got.From
 	r := boost.Round{Feature: f.Features[i*p.Splits:][:p.Splits], Bin: f.Bins[i*p.Splits:][:p.Splits]}
 	if p.IsLogistic {
 		r.Digits, r.Unit = f.Digits[i*frame.Nodes:][:p.Splits+1], f.Units[i]
 	} else {
-		words := unsafe.Slice((*uint64)(unsafe.Pointer(&f.Leaves[i*frame.Nodes/32])), frame.Nodes/64)
-		r.Leaf = words[:model.LeafWords(p.Depth)]
+		r.Leaf = f.Leaves[i*frame.Nodes/64:][:model.LeafWords(p.Depth)]
 		r.Wrong, r.Right = f.Results[2*i], f.Results[2*i+1]
 	}
 	e.round = r
 	return &e.round, nil
 }
 
-// fetch asks for rounds, if none are on their way, and waits for the next frame of them.
-func (e *grower) fetch(ctx context.Context, q int) error {
+// fetch asks for all rounds, if none are on their way, and waits for the next of them.
+func (e *grower) fetch(ctx context.Context, q int) (err error) {
 	if q >= e.asked {
-		to := e.plan.Rounds
-		if err := e.child.run(ctx, frame.Request{Do: "run", ID: e.id, From: q, To: to}); err != nil {
-			return err
-		}
-		e.asked = to
+		e.asked = e.plan.Rounds
+		e.got, err = e.child.call(ctx, frame.Request{Do: "run", ID: e.id, From: q, To: e.asked})
+	} else {
+		e.got, err = e.child.rounds(ctx)
 	}
-	f, err := e.child.rounds(ctx)
-	if err != nil {
-		return err
+	if err == nil && e.got.From != q {
+		err = fmt.Errorf("the device sent round %d instead of %d", e.got.From, q)
 	}
-	if f.from != q {
-		return fmt.Errorf("the device sent round %d instead of %d", f.from, q)
-	}
-	e.got = append(e.got, f)
-	return nil
+	return err
 }
 
 // Outputs implements boost.Grower.
@@ -124,22 +112,17 @@ func (e *grower) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 			leaves = append(leaves, uint32(f.Leaf[q*each+w/2]>>(32*(w%2))))
 		}
 	}
-	parts := [][]byte{vectors.Bytes(f.Feature), f.Bin, vectors.Bytes(leaves), vectors.Bytes(f.Weight)}
-	q := frame.Request{Do: "outputs", ID: e.id, Total: total, Parts: frame.Lengths(parts...)}
-	a, err := e.child.call(ctx, q, slices.Values(parts))
+	a, err := e.child.call(ctx, frame.Request{Do: "outputs", ID: e.id, Total: total,
+		Data: [][]byte{vectors.Bytes(f.Feature), f.Bin, vectors.Bytes(leaves), vectors.Bytes(f.Weight)}})
 	if err != nil {
 		return err
 	}
-	if len(a.parts) != 1 || len(a.parts[0]) != len(out) {
-		return fmt.Errorf("the device sent %d parts of outputs", len(a.parts))
+	if len(a.Outputs) != len(out) {
+		return fmt.Errorf("the device sent %d outputs instead of %d", len(a.Outputs), len(out))
 	}
-	copy(vectors.Bytes(out), a.parts[0])
+	copy(vectors.Bytes(out), a.Outputs)
 	return nil
 }
 
 // Close implements boost.Grower.
-func (e *grower) Close() error {
-	ctx := context.Background()
-	_, err := e.child.call(ctx, frame.Request{Do: "close", ID: e.id}, none)
-	return err
-}
+func (e *grower) Close() error { return e.call(context.Background(), frame.Request{Do: "close"}) }

@@ -117,7 +117,6 @@ func encoded(t *testing.T, m *hashgrove.Model) []byte {
 
 // TestNoGPU asks for a GPU where there is none, and for none.
 func TestNoGPU(t *testing.T) {
-	gpu.EndShared()
 	t.Setenv("PATH", t.TempDir())
 	data := inside.NewData(table(300, 4, 3)).(*hashgrove.Data)
 	o := hashgrove.Options{Bits: 2, Device: gpu.GPU, Trees: hashgrove.TreeOptions{Rounds: 2}}

@@ -16,6 +16,7 @@ type Plan struct {
 	Rounds, Depth int
 	Splits        int  // nodes of a tree above its leaves
 	Candidates    int  // columns that a node may be split by
+	Drawn         int  // columns that Draw returns for a round
 	IsLazy        bool // every node draws its own
 	IsDrawn       bool // every tree draws its own
 	Least         int  // a node with no more rows of one sign is not split
@@ -58,6 +59,11 @@ func PlanOf(x *vectors.Columns, o Options, threads int) *Plan {
 	}
 	p.IsLazy = p.Candidates < o.columnsPerTree(len(list))
 	p.IsDrawn = !p.IsLazy && isShare(o.ColumnShare)
+	if p.IsLazy {
+		p.Drawn = p.Splits * p.Candidates
+	} else if p.IsDrawn {
+		p.Drawn = p.Candidates
+	}
 	if p.HasShare {
 		p.RowLimit = o.rowLimit()
 	}
@@ -75,21 +81,10 @@ func PlanOf(x *vectors.Columns, o Options, threads int) *Plan {
 // Usable returns the columns that every node may be split by, unless some are drawn.
 func (p *Plan) Usable() []uint32 { return p.usable }
 
-// DrawnPerRound returns the number of columns that Draw returns for a round.
-func (p *Plan) DrawnPerRound() int {
-	switch {
-	case p.IsLazy:
-		return p.Splits * p.Candidates
-	case p.IsDrawn:
-		return p.Candidates
-	}
-	return 0
-}
-
 // Draw makes the draws of all rounds of a problem: the keys of the rows, and the columns of each tree or, if they are
 // drawn by nodes, of each node in heap order.
 func (p *Plan) Draw(problem *Problem) (keys []uint64, columns []uint32) {
-	each := p.DrawnPerRound()
+	each := p.Drawn
 	keys, columns = make([]uint64, p.Rounds), make([]uint32, p.Rounds*each)
 	const block = 16 // rounds in a turn: each has memory of its own
 	p.team.Blocks(p.Rounds, block, func(_, lo, hi int) {

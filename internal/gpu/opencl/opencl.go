@@ -24,7 +24,6 @@ const (
 	deviceGlobalMemSize    = 0x101F
 	deviceLocalMemSize     = 0x1023
 	deviceName             = 0x102B
-	driverVersion          = 0x102D
 	deviceExtensions       = 0x1030
 
 	programBuildLog = 0x1183
@@ -109,7 +108,6 @@ func create(name string, f uintptr, args ...uintptr) (uintptr, error) {
 type Device struct {
 	id     uintptr
 	Name   string
-	Driver string
 	IsGPU  bool
 	Units  int   // multiprocessors or cores
 	Group  int   // most work-items in a group
@@ -150,7 +148,7 @@ func Devices() ([]Device, error) {
 
 func describe(id uintptr, isGPU bool) Device {
 	return Device{
-		id: id, IsGPU: isGPU, Name: text(id, deviceName), Driver: text(id, driverVersion),
+		id: id, IsGPU: isGPU, Name: text(id, deviceName),
 		Units: int(number(id, deviceMaxComputeUnits)), Group: int(number(id, deviceMaxWorkGroupSize)),
 		Memory: number(id, deviceGlobalMemSize), Buffer: number(id, deviceMaxAllocSize),
 		Local:  number(id, deviceLocalMemSize),

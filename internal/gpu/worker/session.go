@@ -5,11 +5,11 @@ package worker
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strconv"
 
+	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
 )
@@ -17,7 +17,7 @@ import (
 // session holds columns on the device and learns bits from them.
 type session struct {
 	q    *opencl.Queue
-	plan *frame.Plan
+	plan *boost.Plan
 	job  job
 
 	all     []opencl.Buffer // to be freed
@@ -61,11 +61,12 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// newSession allocates all memory, reads the columns and prepares the kernels.
-func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*session, error) {
-	s := &session{q: q, plan: p}
-	if len(parts) != 3 || parts[0] != int64(p.Rows)*int64(p.Columns) {
-		return nil, fmt.Errorf("%d parts of columns", len(parts))
+// open allocates all memory and prepares the kernels. The data are the columns that nodes may be split by and the
+// chances of logistic boosting.
+func (s *session) open(data [][]byte) error {
+	p := s.plan
+	if p == nil || len(data) != 2 {
+		return fmt.Errorf("%d arrays to open a session", len(data))
 	}
 	stride := padded(p.Rows, 128)
 	s.job = job{
@@ -75,23 +76,18 @@ func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*se
 		isLogistic: flag(p.IsLogistic), isLazy: flag(p.IsLazy), isTrimmed: flag(p.IsTrimmed), hasShare: flag(p.HasShare),
 		isCoarse: flag(p.IsCoarse), isDrawn: flag(p.IsDrawn), stride: int32(stride),
 	}
-	err := s.allocate(stride)
-	if err == nil {
-		err = s.failed
+	if err := s.allocate(stride); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.readColumns(r, stride)
+	if s.failed != nil {
+		return s.failed
 	}
-	if err == nil {
-		err = s.upload(r, parts)
+	usable := data[0]
+	if p.Drawn > 0 {
+		usable = nil
 	}
-	if err == nil {
-		err = s.prepare()
-	}
-	if err != nil {
-		s.free()
-	}
-	return s, err
+	return cmp.Or(opencl.Write(s.q, s.columns, 0, usable), opencl.Write(s.q, s.m.chance, 0, data[1]),
+		opencl.Write(s.q, s.m.job, 0, []job{s.job}), s.prepare())
 }
 
 // alloc allocates memory, unless something has failed before.
@@ -166,43 +162,17 @@ func (s *session) groups() int {
 	return min(max((s.plan.Rows+items-1)/items, 1), 8*s.q.Device.Units)
 }
 
-// readBytes is how much of the columns is read at once.
-const readBytes = 32 << 20
-
-// readColumns copies the columns to the device.
-func (s *session) readColumns(r io.Reader, stride int) error {
-	p := s.plan
-	some := min(max(readBytes/stride, 1), p.Columns)
-	buf := make([]byte, some*stride)
-	for first := 0; first < p.Columns; first += some {
-		many := min(some, p.Columns-first)
-		for k := range many {
-			if _, err := io.ReadFull(r, buf[k*stride:][:p.Rows]); err != nil {
-				return err
-			}
-		}
-		if err := opencl.Write(s.q, s.x, int64(first)*int64(stride), buf[:many*stride]); err != nil {
-			return err
-		}
+// write copies columns to the device, from the first on.
+func (s *session) write(first int, columns [][]byte) error {
+	p, stride := s.plan, int(s.job.stride)
+	if first < 0 || first+len(columns) > p.Columns {
+		return fmt.Errorf("columns %d to %d of %d", first, first+len(columns), p.Columns)
 	}
-	return nil
-}
-
-// upload copies what does not change from bit to bit.
-func (s *session) upload(r io.Reader, parts []int64) error {
-	usable, err := frame.ReadPart[uint32](r, parts[1])
-	if err != nil {
-		return err
+	all := make([]byte, len(columns)*stride)
+	for k, column := range columns {
+		copy(all[k*stride:][:p.Rows], column)
 	}
-	chance, err := frame.ReadPart[float32](r, parts[2])
-	if err != nil {
-		return err
-	}
-	if s.plan.Drawn > 0 {
-		usable = nil
-	}
-	return cmp.Or(opencl.Write(s.q, s.columns, 0, usable), opencl.Write(s.q, s.m.chance, 0, chance),
-		opencl.Write(s.q, s.m.job, 0, []job{s.job}))
+	return opencl.Write(s.q, s.x, int64(first)*int64(stride), all)
 }
 
 // prepare makes the kernels of a round, in their order, with their arguments.
@@ -275,25 +245,18 @@ func (s *session) counting(passes int) counting {
 }
 
 // start starts a bit: signs, weights, keys and columns of all rounds.
-func (s *session) start(r io.Reader, parts []int64) error {
+func (s *session) start(data [][]byte) error {
 	m := &s.m
-	if len(parts) != 4 {
-		return fmt.Errorf("%d parts of a problem", len(parts))
+	if len(data) != 4 {
+		return fmt.Errorf("%d arrays of a problem", len(data))
 	}
 	for i, to := range []opencl.Buffer{m.z, m.u, m.keys, s.columns} {
-		if parts[i] == 0 {
-			continue
-		}
-		values, err := frame.ReadPart[uint32](r, parts[i])
-		if err != nil {
-			return err
-		}
-		if err := opencl.Write(s.q, to, 0, values); err != nil {
+		if err := opencl.Write(s.q, to, 0, data[i]); err != nil {
 			return err
 		}
 	}
 	err := cmp.Or(
-		s.q.Copy(m.said, m.z, parts[0]), s.q.Fill(m.node[0], math.MaxUint8), s.q.Fill(m.node[1], math.MaxUint8),
+		s.q.Copy(m.said, m.z, int64(len(data[0]))), s.q.Fill(m.node[0], math.MaxUint8), s.q.Fill(m.node[1], math.MaxUint8),
 		s.q.Fill(m.signedMass, 0), s.q.Fill(m.score, 0), s.q.Fill(m.leaf, 0), s.q.Fill(m.tree, 0),
 		s.q.Fill(m.magnitudes, 0), opencl.Write(s.q, m.state, 0, []state{{round: -1}}),
 	)

@@ -13,7 +13,7 @@
 package worker
 
 import (
-	"bufio"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -21,47 +21,35 @@ import (
 
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
-	"hashgrove/internal/vectors"
 )
 
 // worker is the child's side: it answers requests until its input ends.
 type worker struct {
 	q        *opencl.Queue
-	r        *bufio.Reader
-	w        *bufio.Writer
+	to       *gob.Encoder
 	sessions map[int]*session
 }
 
 // Work answers the requests of a training. With anyDevice a processor that has OpenCL will do, for tests.
 func Work(in io.Reader, out io.Writer, anyDevice bool) error {
-	began := time.Now()
-	w := &worker{
-		r: bufio.NewReaderSize(in, frame.PipeBytes), w: bufio.NewWriterSize(out, frame.PipeBytes),
-		sessions: map[int]*session{},
-	}
+	w := &worker{to: gob.NewEncoder(out), sessions: map[int]*session{}}
 	d, err := Find(anyDevice)
 	if err == nil {
 		w.q, err = opencl.NewQueue(d, source, compilerOptions(d))
 	}
-	if err != nil {
-		return errors.Join(err, frame.Write(w.w, frame.Answer{Error: err.Error()}))
+	if err == nil {
+		err = w.to.Encode(frame.Answer{Hello: d.Name})
 	}
-	hello := frame.About{Name: d.Name, Driver: d.Driver, IsGPU: d.IsGPU, Memory: d.Memory,
-		Seconds: time.Since(began).Seconds()}
-	if err := frame.Write(w.w, frame.Answer{Hello: &hello}); err != nil {
-		return err
-	}
-	for {
+	for from := gob.NewDecoder(in); err == nil; {
 		var q frame.Request
-		if err := frame.ReadHead(w.r, &q); errors.Is(err, io.EOF) {
+		if err := from.Decode(&q); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		if err := w.do(&q); err != nil {
-			return errors.Join(err, frame.Write(w.w, frame.Answer{Error: err.Error()}))
-		}
+		err = w.do(&q)
 	}
+	return errors.Join(err, w.to.Encode(frame.Answer{Error: err.Error()}))
 }
 
 // Find returns the first device that can run the kernels, GPUs first.
@@ -92,51 +80,45 @@ func Find(anyDevice bool) (opencl.Device, error) {
 
 // do answers one request. An error ends the child.
 func (w *worker) do(q *frame.Request) error {
-	if q.Do == "open" {
-		all := int64(0)
-		for _, n := range q.Parts {
-			all += n
-		}
-		input := &io.LimitedReader{R: w.r, N: all}
-		s, err := newSession(w.q, q.Plan, input, q.Parts)
-		if err != nil { // too large, perhaps: other sessions go on
-			if _, err := io.Copy(io.Discard, input); err != nil {
-				return err
-			}
-			return w.say(frame.Answer{Refused: err.Error()})
-		}
-		w.sessions[q.ID] = s
-		return w.say(frame.Answer{})
-	}
 	s := w.sessions[q.ID]
-	if s == nil {
+	var a frame.Answer
+	var err error
+	switch {
+	case q.Do == "open":
+		s = &session{q: w.q, plan: q.Plan}
+		if err = s.open(q.Data); err == nil {
+			w.sessions[q.ID] = s
+		}
+	case s == nil:
 		return fmt.Errorf("there is no session %d", q.ID)
-	}
-	switch q.Do {
-	case "begin":
-		if err := s.start(w.r, q.Parts); err != nil {
+	case q.Do == "columns":
+		err = s.write(q.From, q.Data)
+	case q.Do == "begin":
+		if err := s.start(q.Data); err != nil {
 			return err
 		}
-		return w.say(frame.Answer{})
-	case "run":
+	case q.Do == "run":
 		return w.run(s, q.From, q.To)
-	case "outputs":
-		return w.outputs(s, q)
-	case "close":
+	case q.Do == "outputs":
+		if a.Outputs, err = s.outputs(q.Data, q.Total); err != nil {
+			return err
+		}
+	case q.Do == "close":
 		s.free()
 		delete(w.sessions, q.ID)
-		return w.say(frame.Answer{})
+	default:
+		return fmt.Errorf("an unknown request %q", q.Do)
 	}
-	return fmt.Errorf("an unknown request %q", q.Do)
+	if err != nil { // too large, perhaps: other sessions go on
+		s.free()
+		delete(w.sessions, q.ID)
+		a.Refused = err.Error()
+	}
+	return w.to.Encode(a)
 }
 
-func (w *worker) say(a frame.Answer, parts ...[]byte) error {
-	a.Parts = frame.Lengths(parts...)
-	return frame.Write(w.w, a, parts...)
-}
-
-// frameSeconds is about how long the rounds of a frame take, so that the training sees that the device is alive.
-const frameSeconds = 0.2
+// answerSeconds is about how long the rounds of an answer take, so that the training sees that the device is alive.
+const answerSeconds = 0.2
 
 // run runs rounds. While it reads some, the next ones are queued already.
 func (w *worker) run(s *session, from, to int) error {
@@ -168,41 +150,13 @@ func (w *worker) run(s *session, from, to int) error {
 		if err != nil {
 			return err
 		}
-		if err := w.say(frame.Answer{From: s.ready, To: end}, r.Parts()...); err != nil {
+		if err := w.to.Encode(frame.Answer{From: s.ready, To: end, Rounds: r}); err != nil {
 			return err
 		}
 		s.ready = end
-		if time.Since(began).Seconds() < frameSeconds/2 {
+		if time.Since(began).Seconds() < answerSeconds/2 {
 			many = min(2*many, 64)
 		}
 	}
 	return nil
-}
-
-// outputs reads an ensemble and answers with its outputs.
-func (w *worker) outputs(s *session, q *frame.Request) error {
-	if len(q.Parts) != 4 {
-		return fmt.Errorf("%d parts of an ensemble", len(q.Parts))
-	}
-	features, err := frame.ReadPart[uint32](w.r, q.Parts[0])
-	if err != nil {
-		return err
-	}
-	bins, err := frame.ReadPart[uint8](w.r, q.Parts[1])
-	if err != nil {
-		return err
-	}
-	leaves, err := frame.ReadPart[uint32](w.r, q.Parts[2])
-	if err != nil {
-		return err
-	}
-	weights, err := frame.ReadPart[int32](w.r, q.Parts[3])
-	if err != nil {
-		return err
-	}
-	out, err := s.outputs(features, bins, leaves, weights, q.Total)
-	if err != nil {
-		return err
-	}
-	return w.say(frame.Answer{}, vectors.Bytes(out))
 }
