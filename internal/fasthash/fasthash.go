@@ -232,15 +232,25 @@ func (r loop) finish(bit Bit) error {
 
 // fitter returns the learner for the rows, given their classes, or nil for tags.
 func (t Options) fitter(ctx context.Context, x *vectors.Columns, class []int32) (fitter, error) {
-	switch {
-	case t.Own != nil:
-		return &ownFitter{t.Own, x, t.Threads, make([]int8, x.Rows)}, nil
-	case t.Learner == Linear:
-		return svm.New(x, t.Linear, t.Threads)
-	case t.Learner == Scores:
-		return newScoreFitter(ctx, x, class, t.Threads)
+	if t.mayGrowTrees() {
+		return t.trainer(ctx, x, t.Trees)
 	}
-	return t.trainer(ctx, x, t.Trees)
+	planes := &planeFitter{t.Own, x, t.Threads, make([]int8, x.Rows)}
+	if t.Learner == Scores {
+		f, err := newScoreFitter(ctx, x, class, t.Threads)
+		planes.fit = f.fit
+		return planes, err
+	}
+	if t.Own == nil {
+		machine, err := svm.New(x, t.Linear, t.Threads)
+		if err != nil {
+			return nil, err
+		}
+		planes.fit = func(ctx context.Context, _ *vectors.Columns, z []int8, _ []float64) (*model.Linear, error) {
+			return machine.Fit(ctx, z)
+		}
+	}
+	return planes, nil
 }
 
 // trainer returns a trainer of trees.

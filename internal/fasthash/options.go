@@ -126,8 +126,8 @@ var Learners = []struct {
 // alike.
 type Fit func(ctx context.Context, x *vectors.Columns, z []int8, weight []float64) (*model.Linear, error)
 
-// ownFitter is a fitter of hyperplanes by somebody else.
-type ownFitter struct {
+// planeFitter is a fitter of hyperplanes, which draws nothing at random.
+type planeFitter struct {
 	fit     Fit
 	x       *vectors.Columns
 	threads int
@@ -135,7 +135,7 @@ type ownFitter struct {
 }
 
 // Fit implements fitter.
-func (f *ownFitter) Fit(
+func (f *planeFitter) Fit(
 	ctx context.Context, z []int8, weight []float64, _ uint64, _ int,
 ) (model.Function, []int8, float64, error) {
 	h, err := f.fit(ctx, f.x, z, weight)

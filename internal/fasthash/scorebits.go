@@ -26,17 +26,15 @@ const bitRidge = 0.01
 
 // scoreFitter fits bits to columns of scores.
 type scoreFitter struct {
-	x       *vectors.Columns
-	class   []int32 // of each row, the number of its column; nil for tags
-	threads int
-	factor  *linalg.Cholesky // of tags
-	mean    []float64
-	output  []int8
+	x      *vectors.Columns
+	class  []int32          // of each row, the number of its column; nil for tags
+	factor *linalg.Cholesky // of tags
+	mean   []float64
 }
 
 // newScoreFitter returns the fitter of rows; without classes it regresses bits on the columns.
 func newScoreFitter(ctx context.Context, x *vectors.Columns, class []int32, threads int) (*scoreFitter, error) {
-	f := &scoreFitter{x: x, class: class, threads: threads, output: make([]int8, x.Rows)}
+	f := &scoreFitter{x: x, class: class}
 	if class != nil {
 		return f, nil
 	}
@@ -72,27 +70,15 @@ func (f *scoreFitter) step(j int) float64 {
 	return (float64(f.x.Hi[j]) - float64(f.x.Lo[j])) / (vectors.Bins - 1)
 }
 
-// Fit implements fitter.
-func (f *scoreFitter) Fit(
-	ctx context.Context, z []int8, _ []float64, _ uint64, _ int,
-) (model.Function, []int8, float64, error) {
+// fit is a Fit.
+func (f *scoreFitter) fit(ctx context.Context, _ *vectors.Columns, z []int8, _ []float64) (*model.Linear, error) {
 	code, bias := make([]float64, f.x.Dim()), 0.0
 	if f.class != nil {
 		f.classMeans(z, code)
 	} else if err := f.regress(ctx, z, code, &bias); err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
-	h := f.hyperplane(code, bias)
-	if err := model.Outputs(ctx, h, f.x, f.threads, f.output); err != nil {
-		return nil, nil, 0, err
-	}
-	wrong := 0
-	for i, v := range f.output {
-		if v != z[i] {
-			wrong++
-		}
-	}
-	return h, f.output, float64(wrong) / float64(len(z)), nil
+	return f.hyperplane(code, bias), nil
 }
 
 // classMeans sets the mean of the bit over the rows of each class.

@@ -48,7 +48,7 @@ func TestScoreBitIsTheDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newScoreFitter(ctx, x, d.Labels.Class, 2)
+	f, err := Options{Learner: Scores, Threads: 2}.fitter(ctx, x, d.Labels.Class)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	}
 	e := &model.Binned{Quantizer: q}
 	for b := range m.Bits {
-		f, _, _, err := machine.Fit(ctx, z[b], nil, 0, b)
+		f, err := machine.Fit(ctx, z[b])
 		if err != nil {
 			return nil, fmt.Errorf("bit %d: %w", b+1, err)
 		}

@@ -55,9 +55,7 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 		t.Fatal(err)
 	}
 	const bits, seed = 6, 3
-	for learner, step2 := range map[tshLearner]interface {
-		Fit(context.Context, []int8, []float64, uint64, int) (model.Function, []int8, float64, error)
-	}{tshLinear: linear, tshTrees: trees} {
+	for _, learner := range []tshLearner{tshLinear, tshTrees} {
 		step1, err := inference.New(y, bits, inference.Options{Method: inference.Spectral, Length: bits}, seed)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +67,12 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 				t.Fatal(err)
 			}
 			step1.Push(z)
-			f, _, _, err := step2.Fit(ctx, z, nil, seed, b+1)
+			var f model.Function
+			if learner == tshLinear {
+				f, err = linear.Fit(ctx, z)
+			} else {
+				f, _, _, err = trees.Fit(ctx, z, nil, seed, b+1)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

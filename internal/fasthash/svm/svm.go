@@ -72,7 +72,6 @@ type Trainer struct {
 	active        []uint32  // I
 	loss          []float64 // a value of each row in I
 	every         []uint32  // all rows
-	output        []int8
 }
 
 // New prepares to learn from x, which it keeps but never changes.
@@ -88,7 +87,7 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	t := &Trainer{
 		products: products{x, par.Threads(threads)}, o: o, z: make([]float64, n),
 		margin: make([]float64, n), slope: make([]float64, n), active: make([]uint32, 0, n), loss: make([]float64, n),
-		every: make([]uint32, n), output: make([]int8, n),
+		every: make([]uint32, n),
 	}
 	for _, v := range []*[]float64{&t.w, &t.g, &t.s, &t.r, &t.d, &t.hd, &t.diagonal} {
 		*v = make([]float64, dim+1)
@@ -99,11 +98,8 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	return t, nil
 }
 
-// Fit learns the bit z, -1 or +1 for each row. It returns the hash function, its output for every row (+1 or -1, valid
-// until the next call) and the share of rows where the output differs from z. Weights, seed and bit are ignored: the
-// released code weights only trees, and nothing is random here.
-func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
-	_ int) (model.Function, []int8, float64, error) {
+// Fit learns the bit z, -1 or +1 for each row.
+func (t *Trainer) Fit(ctx context.Context, z []int8) (*model.Linear, error) {
 	if len(z) != len(t.z) {
 		panic("svm: Fit needs one sign for each row")
 	}
@@ -119,7 +115,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 		var err error
 		if t.rows, err = pack(ctx, t.x, t.threads); err != nil {
 			t.rows = nil
-			return nil, nil, 0, err
+			return nil, err
 		}
 	}
 	clear(t.w)
@@ -128,7 +124,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 	enough := 0.0
 	for step := range t.o.Iterations {
 		if err := t.gradient(ctx); err != nil {
-			return nil, nil, 0, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
+			return nil, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
 		}
 		g := math.Sqrt(portable.Dot(t.g, t.g))
 		if step == 0 {
@@ -142,7 +138,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 			err = t.multiply(ctx, t.every, t.s, t.slope)
 		}
 		if err != nil {
-			return nil, nil, 0, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
+			return nil, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
 		}
 		next, ok := t.lineSearch(f)
 		if !ok { // floats cannot find a better point
@@ -150,12 +146,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 		}
 		f = next
 	}
-	h, err := roundedPlane(t.w)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	mistakes, err := t.classify(ctx, h, z)
-	return h, t.output, float64(mistakes) / float64(len(z)), err
+	return roundedPlane(t.w)
 }
 
 // objective returns f at w + a s, from the margins.
@@ -266,33 +257,4 @@ func roundedPlane(w []float64) (*model.Linear, error) {
 	}
 	h.Bias = int64(math.RoundToEven(w[dim] * scale))
 	return h, nil
-}
-
-// classify writes the output of h by the integer rule of model.Function, and counts where it differs from z.
-func (t *Trainer) classify(ctx context.Context, h *model.Linear, z []int8) (mistakes int, err error) {
-	wrong := make([]int, (len(z)+rowBlock-1)/rowBlock)
-	err = par.Blocks(ctx, t.threads, len(z), rowBlock, func(b, lo, hi int) {
-		var score [rowBlock]int64
-		for i := range score {
-			score[i] = h.Bias
-		}
-		for j, w := range h.Weight {
-			for i, bin := range t.x.Column(j)[lo:hi] {
-				score[i] += int64(w) * int64(bin)
-			}
-		}
-		for i := lo; i < hi; i++ {
-			t.output[i] = -1
-			if score[i-lo] >= 0 {
-				t.output[i] = 1
-			}
-			if t.output[i] != z[i] {
-				wrong[b]++
-			}
-		}
-	})
-	for _, w := range wrong {
-		mistakes += w
-	}
-	return mistakes, err
 }
