@@ -76,22 +76,21 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		return nil, err
 	}
 	defer release(step2)
-	if t.Order == TSH {
-		return t.twoStep(ctx, x, step1, step2, run, candidates)
-	}
-
-	functions := append([]model.Function(nil), run.done...)
-	if err := t.replay(ctx, x, step1, functions, run); err != nil {
-		return nil, err
+	functions, first := append([]model.Function(nil), run.done...), 1
+	if t.Order != TSH {
+		first += len(functions)
+		if err := t.replay(ctx, x, step1, functions, run); err != nil {
+			return nil, err
+		}
 	}
 	weight, err := t.startWeights(step1, m, x.Rows)
 	if err != nil {
 		return nil, err
 	}
-	for k := len(functions) + 1; k <= t.Bits; k++ {
+	for k := first; k <= t.Bits; k++ {
 		bit := Bit{Bit: k}
 		began := time.Now()
-		if weight != nil && !t.EqualRowWeights {
+		if weight != nil && !t.EqualRowWeights && t.Order != TSH {
 			if err := step1.RowWeights(ctx, weight); err != nil {
 				return functions, fmt.Errorf("bit %d: %w", k, err)
 			}
@@ -103,67 +102,31 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		bit.Stat.CutParts = step1.Parts()
 		bit.Inference = time.Since(began)
 
-		began = time.Now()
-		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k); err != nil {
-			return functions, fmt.Errorf("bit %d: %w", k, err)
+		isNew := k > len(functions)
+		if isNew {
+			began = time.Now()
+			if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k); err != nil {
+				return functions, fmt.Errorf("bit %d: %w", k, err)
+			}
+			bit.Boost = time.Since(began)
 		}
-		bit.Boost = time.Since(began)
 
 		began = time.Now()
-		step1.Push(run.fedBack(bit.Function, bit.Output))
+		fed := z // Two-Step Hashing infers bits from each other
+		if t.Order != TSH {
+			fed = run.fedBack(bit.Function, bit.Output)
+		}
+		step1.Push(fed)
 		if bit.Stat.Objective, err = step1.Objective(ctx); err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
 		bit.Inference += time.Since(began)
 
-		functions = append(functions, bit.Function)
-		if err := run.finish(bit); err != nil {
-			return functions, err
-		}
-	}
-	return functions, nil
-}
-
-// twoStep runs in the order of Two-Step Hashing: it infers all bits from each other with the full loss length, then
-// fits every function to its bit, with equal row weights.
-func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
-	run loop, candidates *chooser) ([]model.Function, error) {
-
-	weight, err := t.startWeights(step1, nil, x.Rows)
-	if err != nil {
-		return nil, err
-	}
-	bits := make([]Bit, t.Bits)
-	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: one byte per row and bit would be too much
-	for k := range bits {
-		began := time.Now()
-		z, err := candidates.infer(ctx, step1, weight, k+1)
-		if err != nil {
-			return nil, fmt.Errorf("bit %d: %w", k+1, err)
-		}
-		codes[k] = pack(z)
-		bits[k].Stat.CutParts = step1.Parts()
-		step1.Push(z)
-		if bits[k].Stat.Objective, err = step1.Objective(ctx); err != nil {
-			return nil, fmt.Errorf("bit %d: %w", k+1, err)
-		}
-		bits[k].Inference = time.Since(began)
-	}
-	functions := append([]model.Function(nil), run.done...)
-	z := make([]int8, x.Rows)
-	for k := len(functions); k < t.Bits; k++ {
-		bit := bits[k]
-		bit.Bit = k + 1
-		unpack(z, codes[k])
-		began := time.Now()
-		var err error
-		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k+1); err != nil {
-			return functions, fmt.Errorf("bit %d: %w", k+1, err)
-		}
-		bit.Boost = time.Since(began)
-		functions = append(functions, bit.Function)
-		if err := run.finish(bit); err != nil {
-			return functions, err
+		if isNew {
+			functions = append(functions, bit.Function)
+			if err := run.finish(bit); err != nil {
+				return functions, err
+			}
 		}
 	}
 	return functions, nil
@@ -262,21 +225,5 @@ func (t Options) trainer(ctx context.Context, x *vectors.Columns, o boost.Option
 func release(f fitter) {
 	if trees, ok := f.(*boost.Trainer); ok && trees != nil {
 		_ = trees.Close()
-	}
-}
-
-func pack(z []int8) []uint64 {
-	words := make([]uint64, (len(z)+63)/64)
-	for i, v := range z {
-		if v > 0 {
-			words[i/64] |= 1 << (i % 64)
-		}
-	}
-	return words
-}
-
-func unpack(z []int8, words []uint64) {
-	for i := range z {
-		z[i] = int8(words[i/64]>>(i%64)&1)*2 - 1
 	}
 }

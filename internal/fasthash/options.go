@@ -99,7 +99,7 @@ type Order string
 // The orders of the two steps.
 const (
 	Stagewise Order = "stagewise" // as in the paper: the hash function's output feeds the next bit
-	TSH       Order = "tsh"       // Two-Step Hashing: infers all bits first, then fits all functions
+	TSH       Order = "tsh"       // Two-Step Hashing: bits are inferred from each other, not from what functions output
 )
 
 // Learner names the hash functions that Step 2 fits.
