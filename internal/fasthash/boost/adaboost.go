@@ -189,14 +189,17 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
 		panic("boost: Fit needs one sign and one weight for each row")
 	}
-	e, err := t.fit(ctx, z, weight, seed, bit)
-	if lost := (*problemError)(nil); err != nil && t.cores == nil && ctx.Err() == nil && !errors.As(err, &lost) {
+	if err := t.setProblem(z, weight); err != nil {
+		return nil, nil, 0, err
+	}
+	e, err := t.fit(ctx, seed, bit)
+	if err != nil && t.cores == nil && ctx.Err() == nil {
 		t.device.Lost(err) // the bit begins again on the cores
 		t.grower.Close()
 		if err := t.useCores(); err != nil {
 			return nil, nil, 0, err
 		}
-		e, err = t.fit(ctx, z, weight, seed, bit)
+		e, err = t.fit(ctx, seed, bit)
 	}
 	if err != nil {
 		return nil, nil, 0, err
@@ -205,10 +208,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 }
 
 // fit learns a bit on the grower.
-func (t *Trainer) fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (*model.Ensemble, error) {
-	if err := t.setProblem(z, weight); err != nil {
-		return nil, &problemError{err}
-	}
+func (t *Trainer) fit(ctx context.Context, seed uint64, bit int) (*model.Ensemble, error) {
 	if err := t.grower.Begin(ctx, &Problem{Z: t.z, U: t.u, Seed: seed, Bit: bit}); err != nil {
 		return nil, err
 	}
@@ -217,11 +217,6 @@ func (t *Trainer) fit(ctx context.Context, z []int8, weight []float64, seed uint
 	}
 	return t.fitAdaBoost(ctx)
 }
-
-// problemError is an error of what Fit was given, which no grower can help.
-type problemError struct{ error }
-
-func (e *problemError) Unwrap() error { return e.error }
 
 // next runs a round.
 func (t *Trainer) next(ctx context.Context, q int) (*Round, error) {
