@@ -75,8 +75,6 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	}
 	if t.Trees.Boost == boost.Logistic {
 		n.inFile(5 * rows) // scores and leaves
-	} else {
-		n.inFile(rows * int64(t.Trees.Rounds) / 8) // answers of trees
 	}
 	n.Least += min(cacheBytes+cachedColumns*rows, n.Files)
 	if t.wantsColumns() {

@@ -48,7 +48,7 @@ type Device struct {
 	cancel func()        // ends the start
 	child  *child        // once opened is closed; nil if there is none
 	failed error         // why
-	notes  []string // when the cores took over, and why
+	notes  []string      // when the cores took over, and why
 	used   bool
 }
 

@@ -98,31 +98,5 @@ func (e *grower) fetch(ctx context.Context, q int) (err error) {
 	return err
 }
 
-// Outputs implements boost.Grower.
-func (e *grower) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {
-	total := int64(0)
-	for _, w := range f.Weight {
-		total += int64(w)
-	}
-	leaves := make([]uint32, 0, f.Trees()*2)
-	words := (e.plan.Splits + 32) / 32
-	each := model.LeafWords(f.Depth)
-	for q := range f.Trees() {
-		for w := range words {
-			leaves = append(leaves, uint32(f.Leaf[q*each+w/2]>>(32*(w%2))))
-		}
-	}
-	a, err := e.child.call(ctx, frame.Request{Do: "outputs", ID: e.id, Total: total,
-		Data: [][]byte{vectors.Bytes(f.Feature), f.Bin, vectors.Bytes(leaves), vectors.Bytes(f.Weight)}})
-	if err != nil {
-		return err
-	}
-	if len(a.Outputs) != len(out) {
-		return fmt.Errorf("the device sent %d outputs instead of %d", len(a.Outputs), len(out))
-	}
-	copy(vectors.Bytes(out), a.Outputs)
-	return nil
-}
-
 // Close implements boost.Grower.
 func (e *grower) Close() error { return e.call(context.Background(), frame.Request{Do: "close"}) }

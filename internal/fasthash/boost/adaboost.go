@@ -11,7 +11,7 @@
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
 //	kernels.go    sums and extremes of whole histograms, in assembly where available
-//	predict.go    the output of a tree and of an ensemble for the training rows
+//	predict.go    the output of a tree for the training rows
 package boost
 
 import (
@@ -79,7 +79,7 @@ const (
 // candidates, histograms are shared between nodes and trees, so 500 cost no more than 200 drawn anew by every node.
 const fewColumns, lazyColumns = 512, 200
 
-// maxRounds bounds the memory for the outputs of all trees: maxRounds/8 bytes per row.
+// maxRounds bounds the trees of a bit.
 const maxRounds = 10_000
 
 // maxRows bounds the rows, since they share a total mass of 2^31. A mean of 64 is as good as more; with less, from 33
@@ -201,6 +201,9 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 		}
 		e, err = t.fit(ctx, seed, bit)
 	}
+	if err == nil {
+		err = model.Outputs(ctx, e, t.x, t.threads, t.output)
+	}
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -255,11 +258,10 @@ func (t *Trainer) fitAdaBoost(ctx context.Context) (*model.Ensemble, error) {
 	}
 	if len(w) == 0 { // no round changed the weights: the first tree is kept
 		first.addTo(e)
-		e.Weight = integerWeights([]float64{0})
-		return e, model.Outputs(ctx, e, t.x, t.threads, t.output)
+		w = []float64{0}
 	}
 	e.Weight = integerWeights(w)
-	return e, t.grower.Outputs(ctx, e, t.output)
+	return e, nil
 }
 
 // addTo adds the tree of a round to an ensemble of AdaBoost.

@@ -176,16 +176,6 @@ func TestConstantBits(t *testing.T) {
 	}
 }
 
-func TestScoreZeroIsPlus(t *testing.T) {
-	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
-	b := newTrainer(t, x, Options{}, 1)
-	b.said = [][]uint64{{0b001}, {0b011}}
-	b.vote([]int32{9, 9}, b.output)
-	if want := []int8{1, 1, -1}; !slices.Equal(b.output, want) {
-		t.Errorf("output %v, want %v", b.output, want)
-	}
-}
-
 func TestWeightsMatter(t *testing.T) {
 	// Column 0 is right for the heavy rows, and nothing is right for the others.
 	x := columnsOf(400, 1, func(i, j int) uint8 { return uint8(i / 10 % 2) })

@@ -20,15 +20,14 @@ type cores struct {
 	u     []float64    // weights, summing to n at first, to swell*n at most
 	total float64      // of the weights, after multiplying by the factors of the last tree
 	mass  []int32      // the same as integers
-	said  [][]uint64   // output of each tree that counts, in the form of z
+	said  []uint64     // output of the last tree, in the form of z; AdaBoost alone has it
 	vs    [][2]float64 // V- and V+ of each block of rows
 	paths [][]uint8    // the columns tested by the last tree
 
 	problem      Problem
 	round        Round
-	last         []uint64 // output of the last tree
+	last         []uint64 // output of the last tree; at first z
 	right, wrong float64  // factors of the last tree for the rows it gets right, and wrong
-	counted      int      // trees that count
 
 	drawn drawn
 	trimmer
@@ -59,11 +58,10 @@ func newCores(x *vectors.Columns, o Options, threads int, z []uint64, u []float6
 	}
 	t.draws.favoured = o.firstFavoured(x.Dim())
 	if o.Boost == Logistic {
-		if err := t.newScorer(); err != nil {
-			return nil, err
-		}
+		return t, t.newScorer()
 	}
-	return t, nil
+	t.said, err = vectors.AllocHot[uint64](m, len(z))
+	return t, err
 }
 
 // usable lists the columns with more than one bin.
@@ -88,7 +86,7 @@ func usable(x *vectors.Columns, team *par.Team) (list []uint32) {
 // Begin implements Grower.
 func (t *cores) Begin(_ context.Context, p *Problem) error {
 	t.problem, t.z, t.u = *p, p.Z, p.U
-	t.last, t.right, t.wrong, t.counted = t.z, 1, 1, 0
+	t.last, t.right, t.wrong = t.z, 1, 1
 	t.total = float64(t.n)
 	clear(t.score)
 	return nil
@@ -111,29 +109,12 @@ func (t *cores) Round(_ context.Context, q int) (*Round, error) {
 		t.round.Digits, t.round.Unit = t.digits, t.unit
 		return &t.round, nil
 	}
-	var err error
-	if t.last, err = t.answersOf(t.counted); err != nil {
-		return nil, err
-	}
-	vRight, vWrong := t.predict(t.last)
-	var w float64
-	w, t.right, t.wrong = treeWeight(vRight, vWrong, t.n)
+	vRight, vWrong := t.predict()
+	_, t.right, t.wrong = treeWeight(vRight, vWrong, t.n)
 	t.total = float64(vRight*t.right) + float64(vWrong*t.wrong)
-	if w != 0 {
-		t.counted++
-	}
+	t.last = t.said
 	t.round.Right, t.round.Wrong = vRight, vWrong
 	return &t.round, nil
-}
-
-// Outputs implements Grower.
-func (t *cores) Outputs(_ context.Context, e *model.Ensemble, out []int8) error {
-	if t.o.Boost == AdaBoost {
-		t.vote(e.Weight, out)
-	} else {
-		signs(t.score, out)
-	}
-	return nil
 }
 
 // Close implements Grower.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
 
@@ -21,9 +20,6 @@ type Grower interface {
 	// Round grows a tree from the rows as the earlier trees of the bit left them; q is 0, 1, 2 and so on. The result
 	// is valid until the next call.
 	Round(ctx context.Context, q int) (*Round, error)
-
-	// Outputs writes what a bit's finished ensemble says of every row, -1 or +1.
-	Outputs(ctx context.Context, e *model.Ensemble, out []int8) error
 
 	// Close releases what the grower holds.
 	Close() error

@@ -99,7 +99,7 @@ func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 		r.Unit = 1
 		t.addTrees(e, r)
 	}
-	return e, t.grower.Outputs(ctx, e, t.output)
+	return e, nil
 }
 
 // massScale returns the factor that turns weights with sum n into masses with a sum below totalMass.
@@ -224,15 +224,5 @@ func (t *Trainer) addTrees(e *model.Ensemble, r *Round) {
 		e.Bin = append(e.Bin, r.Bin...)
 		e.Leaf = append(e.Leaf, leaf...)
 		e.Weight = append(e.Weight, r.Unit<<digit)
-	}
-}
-
-// signs writes the signs of scores.
-func signs(score []int32, out []int8) {
-	for r, f := range score {
-		out[r] = 1
-		if f < 0 {
-			out[r] = -1
-		}
 	}
 }

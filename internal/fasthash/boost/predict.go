@@ -1,24 +1,8 @@
 package boost
 
-import (
-	"math/bits"
-
-	"hashgrove/internal/vectors"
-)
+import "math/bits"
 
 // Outputs of trees for all training rows, including trimmed ones: one bit per row.
-
-// answersOf returns the memory for the output of the q-th kept tree, possibly in a file.
-func (t *cores) answersOf(q int) ([]uint64, error) {
-	if q == len(t.said) {
-		said, err := vectors.Alloc[uint64](t.x.Spill(), len(t.z))
-		if err != nil {
-			return nil, err
-		}
-		t.said = append(t.said, said)
-	}
-	return t.said[q], nil
-}
 
 // isConstant reports whether z has one value for all rows.
 func (t *Trainer) isConstant() bool {
@@ -51,7 +35,7 @@ func leafOf(row int, columns [][]uint8, bins []uint8) int {
 
 // predict writes the tree's output for every row. It returns the total weight of the rows it gets right, and of the
 // others.
-func (t *cores) predict(said []uint64) (vRight, vWrong float64) {
+func (t *cores) predict() (vRight, vWrong float64) {
 	leaves := t.tree.leaf
 	t.setPaths()
 	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
@@ -63,7 +47,7 @@ func (t *cores) predict(said []uint64) (vRight, vWrong float64) {
 				leaf := leafOf(i, t.paths, t.tree.bin)
 				answer |= leaves[leaf/64] >> (leaf % 64) & 1 << (i - lo)
 			}
-			said[lo/64] = answer
+			t.said[lo/64] = answer
 			correct := ^(answer ^ t.z[lo/64])
 			for i := lo; i < last; i++ {
 				sum[correct&1] += t.u[i]
@@ -77,32 +61,6 @@ func (t *cores) predict(said []uint64) (vRight, vWrong float64) {
 		vRight += s[1]
 	}
 	return vRight, vWrong
-}
-
-// vote writes the output of the whole ensemble, by the integer rule of model.Function.
-func (t *cores) vote(weight []int32, output []int8) {
-	total := int64(0)
-	for _, w := range weight {
-		total += int64(w)
-	}
-	t.team.Blocks(t.n, predictBlock, func(_, lo, hi int) {
-		for ; lo < hi; lo += 64 {
-			var yes [64]int32 // the weight of the trees that say +1
-			for q, w := range weight {
-				for i, said := 0, t.said[q][lo/64]; said != 0; said >>= 1 {
-					yes[i%64] += w & -int32(said&1)
-					i++
-				}
-			}
-			out := output[lo:min(lo+64, hi)]
-			for i := range out {
-				out[i] = -1
-				if 2*int64(yes[i])-total >= 0 {
-					out[i] = 1
-				}
-			}
-		}
-	})
 }
 
 // countWrong returns the share of training rows where the output differs from z.

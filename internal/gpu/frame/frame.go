@@ -1,19 +1,18 @@
-// Package frame is what a training and hashgrove-gpu say to each other: gobs, over the pipes of the child. What grows with
-// the rows is bytes as they lie in memory, since both ends are of one release and on one machine. A request is answered
-// once or, for trees, several times.
+// Package frame is what a training and hashgrove-gpu say to each other: gobs, over the pipes of the child. What grows
+// with the rows is bytes as they lie in memory, since both ends are of one release and on one machine. A request is
+// answered once or, for trees, several times.
 package frame
 
 import "hashgrove/internal/fasthash/boost"
 
 // Request asks the child for something.
 type Request struct {
-	Do    string // open, columns, begin, run, outputs, close
-	ID    int    // of a session
-	Plan  *boost.Plan
-	From  int      // the first column, or the first round
-	To    int      // the end of the rounds
-	Total int64    // of the weights of the trees, for outputs
-	Data  [][]byte // arrays, in the order in which the worker expects them
+	Do   string // open, columns, begin, run, close
+	ID   int    // of a session
+	Plan *boost.Plan
+	From int      // the first column, or the first round
+	To   int      // the end of the rounds
+	Data [][]byte // arrays, in the order in which the worker expects them
 }
 
 // Answer is what the child says.
@@ -23,7 +22,6 @@ type Answer struct {
 	Hello    string // first of all: the name of the device
 	From, To int    // of the rounds
 	Rounds   *Rounds
-	Outputs  []byte
 }
 
 // Nodes is more than a tree of the greatest depth has splits, and as many as it has leaves.

@@ -316,22 +316,3 @@ INLINE void judge(constant Job *j, int round, global const double *sums, local S
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
 }
-
-// outputs writes what an ensemble says of every row, -1 or +1.
-GROUP(ITEMS) kernel void outputs(global const uchar *x, int n, int stride, int splits, int trees, global const uint *features,
-		global const uchar *bins, global const uint *leaves, global const int *weights, long total, global char *out) {
-	int r = get_global_id(0);
-	if (r >= n)
-		return;
-	int words = (splits + 32) / 32;
-	long yes = 0;
-	for (int q = 0; q < trees; q++) {
-		int at = 0;
-		while (at < splits)
-			at = 2 * at + 1 + (x[(long)features[q * splits + at] * stride + r] > bins[q * splits + at]);
-		at -= splits;
-		if (leaves[q * words + (at >> 5)] >> (at & 31) & 1)
-			yes += weights[q];
-	}
-	out[r] = 2 * yes - total >= 0 ? 1 : -1;
-}

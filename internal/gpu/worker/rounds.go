@@ -4,7 +4,6 @@ package worker
 
 import (
 	"cmp"
-	"fmt"
 
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
@@ -38,37 +37,4 @@ func (s *session) read(from, to int) (*frame.Rounds, error) {
 		opencl.Read(s.q, m.digits, int64(from*frame.Nodes), r.Digits),
 		opencl.Read(s.q, m.units, int64(4*from), r.Units),
 	)
-}
-
-// outputs computes what an ensemble says of every row: its features, bins, leaves and weights, which have this total.
-func (s *session) outputs(data [][]byte, total int64) ([]byte, error) {
-	p := s.plan
-	if len(data) != 4 {
-		return nil, fmt.Errorf("%d arrays of an ensemble", len(data))
-	}
-	out := make([]byte, p.Rows)
-	var all [5]opencl.Buffer
-	defer func() {
-		for _, b := range all {
-			b.Free()
-		}
-	}()
-	for i, values := range append(data, out) {
-		var err error
-		if all[i], err = s.q.Alloc(int64(len(values))); err == nil {
-			err = opencl.Write(s.q, all[i], 0, values)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	k, err := s.q.Kernel("outputs", (p.Rows+items-1)/items, items, s.x, int32(p.Rows), s.job.stride, int32(p.Splits),
-		int32(len(data[3])/4), all[0], all[1], all[2], all[3], total, all[4])
-	if err != nil {
-		return nil, err
-	}
-	if err := k.Run(); err != nil {
-		return nil, err
-	}
-	return out, opencl.Read(s.q, all[4], 0, out)
 }

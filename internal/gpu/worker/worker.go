@@ -99,10 +99,6 @@ func (w *worker) do(q *frame.Request) error {
 		}
 	case q.Do == "run":
 		return w.run(s, q.From, q.To)
-	case q.Do == "outputs":
-		if a.Outputs, err = s.outputs(q.Data, q.Total); err != nil {
-			return err
-		}
 	case q.Do == "close":
 		s.free()
 		delete(w.sessions, q.ID)
