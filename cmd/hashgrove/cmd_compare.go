@@ -25,7 +25,6 @@ type compareCommand struct {
 	options    compare.Options
 	minShared  int
 	features   string
-	neighbours string
 	rank       string
 	reportFile string
 	file       cli.Output
@@ -51,9 +50,6 @@ learned items are shown for comparison. The table always includes random codes a
 as floors, and a classifier's output and float search as references. A second training without a quarter of the
 classes shows how the codes cope with classes that appear later: queries of those classes search all items
 (--unseen -1 skips this to save time).
-
-Rows without labels are measured by how well codes keep their float neighbours, and only methods that need no labels
-are compared.
 
 Codes are ranked by Hamming distance, by margins and by the expected code (see "hashgrove help search"). One of them
 leads: the usual one of the model unless another is clearly better, or that of --rank. "Nearest" is the share of the
@@ -86,8 +82,6 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"`DATA` to search with, instead of rows set aside; may be repeated")
 	f.StringArrayVar(&c.newPaths, "new", nil,
 		"`DATA` to search that no method learns from, instead of rows set aside; may be repeated")
-	f.StringVar(&c.neighbours, "neighbours", "euclidean",
-		"`METRIC` of the float neighbours to compare with: euclidean, cosine or none")
 	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` that decides: hamming, margins, expected, or auto, the usual one "+
 		"of a model unless another is clearly better")
 	f.IntVar(&o.DetailBits, "detail-bits", compare.UsualDetail,
@@ -124,16 +118,12 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := (&similarity{minShared: c.minShared}).check(); err != nil {
 		return err
 	}
-	if !c.flags.Changed("methods") {
-		c.options.Methods = nil // whatever the data allow
-	}
 	if !slices.Contains(api.Rankings(), c.rank) {
 		return cli.Usage("bad-flag-value", "--rank %s: choose one of %s", c.rank, strings.Join(api.Rankings(), ", "))
 	}
 	if c.rank != api.Auto {
 		c.options.Rank = compare.Ranking(c.rank)
 	}
-	c.options.Neighbours = compare.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
 	if err := usage(c.options.Check()); err != nil {
 		return err
@@ -240,11 +230,8 @@ func (a *app) printComparison(r *compare.Result, reportFile string) {
 
 // flagsFor names the flags that put advice into practice.
 func flagsFor(advice compare.Advice) string {
-	switch advice.Rule {
-	case "ranking":
+	if advice.Rule == "ranking" {
 		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
-	case "recall-use":
-		return " \"search --rerank\" does that."
 	}
 	return ""
 }

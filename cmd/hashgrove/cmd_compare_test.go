@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -51,7 +50,7 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	for _, key := range []string{
 		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "pr_area",
 		"unseen_map", "unseen_chance", "learned_items", "precision",
-		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "distinct_codes", "recommended",
+		"train_seconds", "encode_microseconds", "distinct_codes", "recommended",
 		"nearest_of_class_10", "margins", "expected", "rank", "ranked",
 	} {
 		if _, ok := row[key]; !ok {
@@ -78,10 +77,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --set boost=gentle", 2, nil, `"gentle" adaboost logistic`},
 		{"compare items.csv --label category --min-shared 0", 2, "bad-flag-value", "--min-shared 0 1 255"},
 		{"compare items.csv --label category --features gist320", 2, "needs-pictures", "--features"},
-		{"compare vectors.npy --methods lsh,fasthash", 1, supervision.ErrNone, "fasthash lsh --label"},
-		{"compare vectors.npy --methods fasthash", 1, supervision.ErrNone, "fasthash lsh --label"},
-		{"compare vectors.npy --neighbours none", 1, nil, "labels"},
-		{"compare vectors.npy --neighbours taxi", 2, nil, `"taxi" euclidean cosine none`},
+		{"compare vectors.npy --methods lsh", 1, supervision.ErrNone, "--label"},
 		{"compare vectors.npy --labels classes.txt --new vectors.npy --methods lsh", 1, supervision.ErrNone, "new"},
 		{"compare nowhere.csv", 1, nil, "nowhere.csv"},
 		{"compare items.csv --label category --id-column sku --methods lsh --bits 8 --unseen 3", 1, nil, "3 4 classes"},
@@ -109,23 +105,6 @@ func TestCompareWithNewItems(t *testing.T) {
 	r = read("--new", "new.csv")
 	if d := r.Data; d.Learned != 360 || d.New == 0 || d.Base != d.Learned+d.New {
 		t.Errorf("%+v", d)
-	}
-}
-
-// Vectors without labels are compared by what codes keep of their neighbours.
-func TestCompareWithoutLabels(t *testing.T) {
-	shop(t)
-	out := succeed(t, "compare", "vectors.npy", "--bits", "8", "--report", "page.html")
-	for _, want := range []string{"360 ", "recall@10 ", "pca-itq", "lsh", "float-euclidean", "Advice\n- "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the text lacks %q:\n%s", want, out)
-		}
-	}
-	if page, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(page), "recall@10 ") {
-		t.Errorf("the page of few items has another rank than the text (%v)", err)
-	}
-	if strings.Contains(out, "fasthash ") || strings.Contains(out, "MAP") {
-		t.Errorf("what needs labels is there:\n%s", out)
 	}
 }
 

@@ -10,19 +10,17 @@ import (
 
 // Advice in words, drawn from the numbers of a comparison: the first verdict that applies, then every remark that does.
 //
-// What decides is the quality of a row: MAP by the ranking that leads it or, without labels, the recall of float
-// neighbours, and always that of new items, if there are any. Differences below near count as none, and so do those
-// that the choice of queries explains. Seconds decide nothing, so the same data lead to the same advice on every
-// machine.
+// What decides is MAP by the ranking that leads a row, of new items, if there are any. Differences below near count as
+// none, and so do those that the choice of queries explains. Seconds decide nothing, so the same data lead to the same
+// advice on every machine.
 
 // Thresholds of the rules.
 const (
-	near      = 0.01     // a difference in quality that nobody would notice
-	costless  = 0.005    // a MAP gain worth having because it is free
-	much      = 0.05     // a difference in quality that everybody would notice
-	lowRecall = 0.5      // recall of float neighbours below which codes lose too much
-	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
-	fewBytes  = 256      // bytes of an item that are small enough without codes
+	near     = 0.01     // a difference of MAP that nobody would notice
+	costless = 0.005    // a gain worth having because it is free
+	much     = 0.05     // a difference that everybody would notice
+	cheap    = 64 << 20 // bytes of float vectors that are searched in milliseconds
+	fewBytes = 256      // bytes of an item that are small enough without codes
 )
 
 // Advice is one sentence or two.
@@ -43,17 +41,17 @@ type rule struct {
 
 // verdicts say what to do. Only the first that applies speaks.
 var verdicts = []rule{
-	{"nothing", func(f *facts) bool { return f.best == nil || !f.by.Unlabelled && unanswered(f.best) },
+	{"nothing", func(f *facts) bool { return f.best == nil || unanswered(f.best) },
 		func(*facts) string {
 			return "Nothing can be advised: no method left codes by which a query finds a similar item."
 		}, nil},
 	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
-		return fmt.Sprintf("Do not hash: the best codes, %s, have %s %.3f, and random codes have %.3f. These vectors do not "+
-			"tell which rows are similar.", rowName(f.choice), f.by, f.by.Of(f.choice), f.by.Of(f.random))
+		return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors do not "+
+			"tell which rows are similar.", rowName(f.choice), lead(f.choice), lead(f.random))
 	}, nil},
 	{"float", (*facts).floatSuffices, func(f *facts) string {
-		return fmt.Sprintf("Do not hash: %s has %s %.3f, and the best codes, %s, have %.3f. All %d vectors take %s.",
-			rowName(f.float), f.by, f.by.Of(f.float), rowName(f.choice), f.by.Of(f.choice), f.r.Data.Base,
+		return fmt.Sprintf("Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. All %d vectors take %s.",
+			rowName(f.float), lead(f.float), rowName(f.choice), lead(f.choice), f.r.Data.Base,
 			byteCount(f.r.Data.Base*f.float.Bytes))
 	}, func(f *facts) *eval.Row { return f.float }},
 	{"classifier-as-good", (*facts).classifierSuffices, func(f *facts) string {
@@ -61,10 +59,6 @@ var verdicts = []rule{
 			"have %.3f with %s. Where all that matters is the class, and no class will be new, classify and do not hash.",
 			lead(f.class), f.forNew(), byteCount(f.class.Bytes), rowName(f.choice), lead(f.choice), byteCount(f.choice.Bytes))
 	}, func(f *facts) *eval.Row { return f.class }},
-	{"recall-use", func(f *facts) bool { return f.by.Unlabelled }, func(f *facts) string {
-		return fmt.Sprintf("Use %s: of the %d nearest vectors of a query, %.0f %% are among the first %d items. Rank these "+
-			"again by their vectors.", rowName(f.choice), eval.NeighbourCount, 100*f.by.Of(f.choice), f.by.RecallRank)
-	}, func(f *facts) *eval.Row { return f.choice }},
 	{"use", func(*facts) bool { return true }, func(f *facts) string {
 		return fmt.Sprintf("Use %s: MAP %.3f%s%s, and %.0f %% of the first items are right.", rowName(f.choice),
 			lead(f.choice), f.forNew(), ranked(f.choice), 100*f.choice.Leading().Precision)
@@ -78,14 +72,14 @@ var remarks = []rule{
 			rankings[f.choice.Rank], lead(f.choice), f.choice.MAP)
 	}, nil},
 	{"cost", func(f *facts) bool { return f.float != nil && f.float.Bytes > 0 }, func(f *facts) string {
-		return fmt.Sprintf("Against %s, codes of %s take %s an item instead of %s, and %s is %.3f instead of %.3f.",
-			rowName(f.float), rowName(f.choice), byteCount(f.choice.Bytes), byteCount(f.float.Bytes), f.by,
-			f.by.Of(f.choice), f.by.Of(f.float))
+		return fmt.Sprintf("Against %s, codes of %s take %s an item instead of %s, and MAP is %.3f instead of %.3f.",
+			rowName(f.float), rowName(f.choice), byteCount(f.choice.Bytes), byteCount(f.float.Bytes), lead(f.choice),
+			lead(f.float))
 	}, nil},
 	{"more-bits", (*facts).gainsByBits, func(f *facts) string {
 		before, last := f.longest()
-		return fmt.Sprintf("More bits still help: from %d to %d bits %s rose from %.3f to %.3f. Try %d.", before.Bits,
-			last.Bits, f.by, f.by.Of(before), f.by.Of(last), 2*last.Bits)
+		return fmt.Sprintf("More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.", before.Bits,
+			last.Bits, lead(before), lead(last), 2*last.Bits)
 	}, nil},
 	{"unseen", func(f *facts) bool { return f.choice.UnseenMAP > 0 && f.float != nil }, func(f *facts) string {
 		c, how := f.choice, "The codes hold for classes that come later"
@@ -100,8 +94,7 @@ var remarks = []rule{
 // facts holds what the rules look at. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
-	by     eval.Quality
-	best   *eval.Row // greatest quality of all codes
+	best   *eval.Row // greatest MAP of all codes
 	choice *eval.Row // the shortest code of its method that is near the best; nil only without a best
 	random *eval.Row // the best of the floors and references of each sort
 	class  *eval.Row // a classifier's output: its probabilities, or else its answer
@@ -139,9 +132,9 @@ func advise(r *Result) (list []Advice) {
 }
 
 func factsOf(r *Result) *facts {
-	f := &facts{r: r, by: r.by()}
+	f := &facts{r: r}
 	better := func(old **eval.Row, row *eval.Row) {
-		if *old == nil || f.by.Of(row) > f.by.Of(*old) {
+		if *old == nil || lead(row) > lead(*old) {
 			*old = row
 		}
 	}
@@ -171,7 +164,7 @@ func factsOf(r *Result) *facts {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if f.best == nil || row.Method != f.best.Method || row.Error != "" || f.by.Of(row) < f.by.Of(f.best)-near {
+		if f.best == nil || row.Method != f.best.Method || row.Error != "" || lead(row) < lead(f.best)-near {
 			continue
 		}
 		if f.choice == nil || row.Bits < f.choice.Bits {
@@ -204,8 +197,8 @@ func (f *facts) evenly(advised *eval.Row) string {
 
 // lacksSignal reports whether the best codes are hardly better than random ones.
 func (f *facts) lacksSignal() bool {
-	return f.random != nil && f.by.Of(f.best) <= f.by.Of(f.random)+2*near &&
-		(f.float == nil || f.by.Unlabelled || lead(f.float) <= lead(f.best)+much)
+	return f.random != nil && lead(f.best) <= lead(f.random)+2*near &&
+		(f.float == nil || lead(f.float) <= lead(f.best)+much)
 }
 
 // floatSuffices reports whether the vectors are far better than the best codes, or as good and cheap to search.
@@ -214,9 +207,6 @@ func (f *facts) floatSuffices() bool {
 		return false
 	}
 	small := f.r.Data.Base*f.float.Bytes <= cheap
-	if f.by.Unlabelled { // float search finds what it is measured by
-		return small && f.by.Of(f.choice) < lowRecall
-	}
 	return lead(f.float) > lead(f.best)+much || small && lead(f.float) >= lead(f.best)-near
 }
 
@@ -244,7 +234,7 @@ func (f *facts) longest() (before, last *eval.Row) {
 func (f *facts) gainsByBits() bool {
 	before, last := f.longest()
 	return before != nil && last.CappedFrom == 0 && last.Bits == f.choice.Bits &&
-		f.by.Of(last) > f.by.Of(before)+max(near, chance(last, before))
+		lead(last) > lead(before)+max(near, chance(last, before))
 }
 
 // forNew says what the numbers are about.

@@ -47,8 +47,6 @@ type Result struct {
 	// why not, or "" if there was nothing to decide.
 	Standardized bool   `json:"standardized"`
 	Scale        string `json:"scale,omitempty"`
-	// Neighbours is how the float neighbours were found; "" if they were not.
-	Neighbours eval.Metric `json:"neighbours,omitempty"`
 	// Rank is the ranking that was asked for; "" if the better one leads in every row.
 	Rank     eval.Ranking `json:"rank,omitempty"`
 	Rows     []eval.Row   `json:"rows"`
@@ -63,11 +61,8 @@ type Result struct {
 // Run compares the methods.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
-	o, err := o.suit(data)
+	o, err := o.withDefaults()
 	if err != nil {
-		return nil, err
-	}
-	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
 	if data, err = data.parts(o.NewShare, o.Seed); err != nil {
@@ -83,9 +78,6 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, Seed: o.Seed}
 	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
 	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
-	if s.bench.options.Neighbours != nil {
-		result.Neighbours = o.Neighbours
-	}
 	if err := s.runTasks(ctx, result); err != nil {
 		return nil, err
 	}
@@ -133,7 +125,7 @@ func (r *Result) sortMethods() {
 	best := map[string]float64{}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		best[row.Method] = max(best[row.Method], r.by().Of(row))
+		best[row.Method] = max(best[row.Method], lead(row))
 	}
 	slices.SortStableFunc(r.Rows, func(a, b eval.Row) int {
 		switch {

@@ -288,7 +288,7 @@ func TestFailureStaysInItsRow(t *testing.T) {
 
 // TestTableFitsATerminal of 100 characters, with every column and the longest names.
 func TestTableFitsATerminal(t *testing.T) {
-	r := &Result{Neighbours: eval.Euclidean, Data: report.Dataset{New: 1, HeldOut: []string{"a"}}}
+	r := &Result{Data: report.Dataset{New: 1, HeldOut: []string{"a"}}}
 	for _, name := range append(method.Names(), "fasthash-detail", "classifier-float", "float-euclidean") {
 		r.Rows = append(r.Rows, eval.Row{Method: name, Recommended: true, Bits: 128, DetailBits: 64, Bytes: 10_000,
 			Rank: "expected", TrainSeconds: 9999, LearnedItems: &eval.Items{}})
@@ -415,6 +415,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 			d.Queries.Labels = &supervision.Labels{Class: make([]int32, d.Queries.Rows), Names: []string{"frog"}}
 		}, "no-shared-names", "class; queries; frog"},
 		{func(d *Data, o *Options) { d.Queries.Labels = nil }, "labels-missing", "queries"},
+		{func(d *Data, o *Options) { d.Base.Labels, d.Queries.Labels = nil, nil }, "no-supervision", ""},
 		{func(d *Data, o *Options) { clear(d.Base.Labels.Class) }, "one-class", ""},
 	} {
 		d, o := clusterData(), small()

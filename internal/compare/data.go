@@ -127,9 +127,6 @@ type Data struct {
 	Queries *Part
 }
 
-// labelled reports whether classes or tags define similarity; otherwise the nearness of the vectors does.
-func (d *Data) labelled() bool { return d.Base.Labels != nil || d.Base.Tags != nil }
-
 // mostNew is the largest number of new items to set aside unless a share is given.
 const mostNew = 10_000
 
@@ -186,6 +183,9 @@ func (d *Data) check() error {
 	if b.X.Rows < 2 || q.X.Rows < 1 {
 		return fmt.Errorf("%d rows to learn from and %d to search with: both are needed", b.X.Rows, q.X.Rows)
 	}
+	if b.Labels == nil && b.Tags == nil {
+		return fmt.Errorf("%w, and codes are judged by them", supervision.ErrNone)
+	}
 	if b.MinShared < 0 || b.MinShared > 255 {
 		return fmt.Errorf("%d shared tags: give a number from 1 to 255", b.MinShared)
 	}
@@ -225,7 +225,6 @@ func (p *Part) follow(base *Part, name string) error {
 			return err
 		}
 		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
-	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
 	case p.Labels == nil && p.Tags == nil:
 		return message.New("labels-missing", "%s: %w; the base has classes or tags, and both need classes, or both need tags",
 			name, supervision.ErrNone)
@@ -264,8 +263,6 @@ func (d *Data) similarity() string {
 	switch {
 	case d.Base.Labels != nil:
 		return "same class"
-	case d.Base.Tags == nil:
-		return "nearness of the vectors"
 	case d.Base.MinShared == 1:
 		return "a shared tag"
 	}

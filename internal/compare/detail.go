@@ -52,7 +52,7 @@ func withDetail(m *model.Model, detail model.Encoder) *model.Model {
 
 // withRanking returns the model with its usual ranking, which models that Train made have already.
 func (s *comparison) withRanking(ctx context.Context, m *model.Model) (*model.Model, error) {
-	if !s.data.labelled() || m.Ranking != nil {
+	if m.Ranking != nil {
 		return m, nil
 	}
 	own := *m

@@ -26,7 +26,7 @@ import (
 type codes struct {
 	eval.Codes               // of the queries, and of the items that decide
 	learned    hamming.Codes // of the base
-	rank       eval.Ranking  // the usual one, and later the one that leads
+	rank       eval.Ranking  // the usual one
 	seconds    float64       // to encode all queries on one core
 }
 
@@ -66,7 +66,7 @@ func (s *comparison) encode(ctx context.Context, by coder) (c codes, err error) 
 		return c, err
 	}
 	c.seconds = fastest(func() { c.Queries, err = by.code(ctx, x, 1) })
-	if err == nil && by.margins != nil && s.data.labelled() && c.Queries.Bits <= hamming.MaxWeightedBits {
+	if err == nil && by.margins != nil && c.Queries.Bits <= hamming.MaxWeightedBits {
 		c.Margins, err = by.margins(ctx, x, s.o.Threads)
 	}
 	if err == nil && by.model != nil {
@@ -121,15 +121,13 @@ func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder
 
 // judge fills in the quality of the codes, and that of the second training for the held-out classes.
 func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later eval.Codes) error {
-	found, learned, err := s.reports(ctx, &c, eval.ByHamming, s.bench.options)
+	found, learned, err := s.reports(ctx, &c, eval.ByHamming)
 	if err != nil {
 		return err
 	}
 	s.fill(row, found, learned)
-	if s.data.labelled() {
-		if c.rank, err = s.judgeRankings(ctx, row, c, found, learned); err != nil {
-			return err
-		}
+	if err := s.judgeRankings(ctx, row, c, found, learned); err != nil {
+		return err
 	}
 	if s.unseen != nil {
 		r, err := later.Report(ctx, eval.ByHamming, s.unseen.truth, s.unseen.options)
@@ -142,10 +140,10 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later ev
 }
 
 // reports judges a ranking of the items that decide, and of the learned ones; nil if the codes do not have it.
-func (s *comparison) reports(ctx context.Context, c *codes, by eval.Ranking, o eval.Options) (
+func (s *comparison) reports(ctx context.Context, c *codes, by eval.Ranking) (
 	found, learned *eval.Report, err error,
 ) {
-	found, err = c.Report(ctx, by, s.bench.truth, o)
+	found, err = c.Report(ctx, by, s.bench.truth, s.bench.options)
 	if err != nil || found == nil || s.learned == nil {
 		return found, found, err
 	}
@@ -165,14 +163,12 @@ type rankedBy struct {
 // Hamming distance, and makes one of the rankings lead.
 func (s *comparison) judgeRankings(
 	ctx context.Context, row *eval.Row, c codes, found, learned *eval.Report,
-) (eval.Ranking, error) {
-	o := s.bench.options
-	o.Neighbours = nil // they are about the codes
+) error {
 	all := []rankedBy{{eval.ByHamming, found, learned}}
 	for _, by := range []eval.Ranking{eval.ByMargins, eval.ByExpected} {
-		found, learned, err := s.reports(ctx, &c, by, o)
+		found, learned, err := s.reports(ctx, &c, by)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if found == nil {
 			continue
@@ -187,7 +183,7 @@ func (s *comparison) judgeRankings(
 	best := s.leading(all, c.rank)
 	row.Lead(best.by, best.found)
 	row.LearnedItems.Ranked = best.learned.Figures()
-	return best.by, nil
+	return nil
 }
 
 // leading returns the ranking that leads: the usual one, or the best of those that are clearly better.
@@ -206,9 +202,7 @@ func (s *comparison) leading(all []rankedBy, usual eval.Ranking) rankedBy {
 // fill copies the figures for the items that decide, and for the learned ones.
 func (s *comparison) fill(row *eval.Row, found, learned *eval.Report) {
 	found.Fill(row)
-	if s.data.labelled() {
-		row.LearnedItems = learned.Items()
-	}
+	row.LearnedItems = learned.Items()
 }
 
 // joined returns all items: the base, then the new ones.

@@ -85,7 +85,7 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 		unseen = seen.model
 	}
 	rows, err := s.measureLengths(ctx, t, all.model, unseen, all.seconds)
-	if err != nil || t.method != method.FastHash || s.o.DetailBits == 0 || !s.data.labelled() {
+	if err != nil || t.method != method.FastHash || s.o.DetailBits == 0 {
 		return rows, err
 	}
 	more, err := s.measureDetail(ctx, t, all, unseen)
@@ -239,7 +239,7 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 		x.unseen, x.all, err = s.unseenProbabilities(ctx, seen)
 	}
 	if err == nil {
-		err = s.judgeFloats(ctx, &row, eval.RetrievalInner, x, s.bench.options)
+		err = s.judgeFloats(ctx, &row, eval.RetrievalInner, x)
 	}
 	return row, err
 }

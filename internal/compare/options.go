@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,22 +11,15 @@ import (
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/supervision"
 )
 
 // Options say what to compare. The zero value compares the quick methods at 16, 32, 64 and 128 bits.
 type Options struct {
-	// Methods to compare, as listed by Names; nil means Quick, "all" means all. Without labels, only methods that need
-	// none are compared.
-	Methods []string
-	Bits    []int // code lengths; nil means 16, 32, 64 and 128
+	Methods []string // to compare, as listed by Names; nil means Quick, "all" means all
+	Bits    []int    // code lengths; nil means 16, 32, 64 and 128
 	// NewShare is the share of the base to set aside as new items, which no method learns from, if Data.New is nil. 0
 	// means a fifth, at most 10,000 rows; negative means none.
 	NewShare float64
-	// Neighbours is the metric for measuring how many float neighbours the codes keep: "" means eval.Euclidean, and
-	// NoNeighbours skips it. Rows without labels are measured by nothing else.
-	Neighbours eval.Metric
-
 	// Standardize says whether float search and all methods but FastHash see standardised columns, as in method.Options.
 	Standardize string
 
@@ -49,14 +41,8 @@ type Options struct {
 	Each func(method string, bits int, m *model.Model)
 }
 
-// Metric is a measure of the answers.
-type Metric = eval.Metric
-
 // Ranking is an order of the answers.
 type Ranking = eval.Ranking
-
-// NoNeighbours skips the search for float neighbours.
-const NoNeighbours eval.Metric = "none"
 
 // Check validates the options before any data are read.
 func (o Options) Check() error {
@@ -64,56 +50,12 @@ func (o Options) Check() error {
 	return err
 }
 
-// suit drops methods that need labels if the data have none. If they were named, it returns an error.
-func (o Options) suit(d *Data) (Options, error) {
-	if d.labelled() {
-		return o, nil
-	}
-	if o.Neighbours == NoNeighbours {
-		return o, message.New("nothing-to-judge-by", "the rows have no labels, and without float neighbours nothing says "+
-			"which answers are right")
-	}
-	learnsFromLabels := func(name string) bool { about, _ := method.Describe(name); return about.Supervised }
-	named, err := o.withDefaults()
-	if err != nil {
-		return o, err
-	}
-	without := slices.DeleteFunc(slices.Clone(named.Methods), learnsFromLabels)
-	if o.Methods != nil && !slices.Equal(o.Methods, []string{"all"}) && len(without) < len(named.Methods) {
-		refused := slices.DeleteFunc(slices.Clone(named.Methods), func(name string) bool { return !learnsFromLabels(name) })
-		return o, fmt.Errorf("%w; without them choose among %s", &LabelsError{refused},
-			strings.Join(slices.DeleteFunc(Names(), learnsFromLabels), ", "))
-	}
-	o.Methods = without
-	return o, nil
-}
-
-// LabelsError says that these methods need labels, which the rows lack.
-type LabelsError struct{ Methods []string }
-
-// Error implements error.
-func (e *LabelsError) Error() string {
-	verb := "learns"
-	if len(e.Methods) > 1 {
-		verb = "learn"
-	}
-	return fmt.Sprintf("%s %s from labels, and the rows have none", strings.Join(e.Methods, ", "), verb)
-}
-
-// Unwrap returns supervision.ErrNone.
-func (e *LabelsError) Unwrap() error { return supervision.ErrNone }
-
 func (o Options) withDefaults() (Options, error) {
 	if o.Methods == nil {
 		o.Methods = Quick
 	}
 	if slices.Equal(o.Methods, []string{"all"}) {
 		o.Methods = Names()
-	}
-	o.Neighbours = cmp.Or(o.Neighbours, eval.Euclidean)
-	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
-		return o, message.New("no-such-metric", "unknown metric %q for neighbours: choose %s, %s or %s", o.Neighbours,
-			eval.Euclidean, eval.Cosine, NoNeighbours)
 	}
 	if !slices.Contains([]eval.Ranking{"", eval.ByHamming, eval.ByMargins, eval.ByExpected}, o.Rank) {
 		return o, message.New("no-such-ranking", "unknown ranking %q: choose %s, %s or %s", o.Rank, eval.ByHamming,

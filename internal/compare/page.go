@@ -23,7 +23,7 @@ func (r *Result) Write(w io.Writer, title, command string) error {
 func (r *Result) report(heading, command string) report.Data {
 	out := report.Data{
 		Title: heading, Date: time.Now(), Version: r.Version, Machine: par.Description(), Command: command,
-		Warnings: r.Warnings, Dataset: r.Data, By: r.by(),
+		Warnings: r.Warnings, Dataset: r.Data,
 	}
 	if r.Scale != "" {
 		out.Dataset.Notes = append(out.Dataset.Notes, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")

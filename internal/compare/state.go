@@ -18,7 +18,7 @@ type comparison struct {
 	floats  *Data // the same as float search sees it: standardised, if so chosen
 	o       Options
 	bench   *bench // the queries and the items that decide
-	learned *bench // the queries and the base; nil without new items or labels
+	learned *bench // the queries and the base; nil without new items
 	scale   method.Scale
 	most    map[string]int // by method: bits it can make, if known to be fewer than asked for
 	unseen  *unseen        // nil if no class is excluded
@@ -63,42 +63,17 @@ func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
 }
 
 // setBenches sets up what codes are measured on.
-func (s *comparison) setBenches(ctx context.Context) error {
-	items, queries := s.data.searched(), s.data.Queries
-	judging := eval.Options{K: []int{}, CurveTo: 1, Threads: s.o.Threads}
-	s.bench = &bench{options: judging}
-	var err error
-	if s.o.Neighbours != NoNeighbours {
-		s.bench.options.Neighbours, err = eval.FindNeighbours(ctx, s.floats.Queries.X, s.floats.searched().X,
-			s.o.Neighbours, s.o.Threads)
-	}
-	if err != nil || !s.data.labelled() {
-		return err
-	}
-	if s.bench.truth, err = eval.TruthOf(queries.Data, items.Data); err != nil {
-		return err
-	}
-	if s.data.New != nil {
-		s.learned = &bench{options: judging}
-		if s.learned.truth, err = eval.TruthOf(queries.Data, s.data.Base.Data); err != nil {
-			return err
+func (s *comparison) setBenches(ctx context.Context) (err error) {
+	of := func(items, floats *Part) (b *bench, err error) {
+		b = &bench{options: eval.Options{K: []int{}, CurveTo: 1, Threads: s.o.Threads}}
+		if b.truth, err = eval.TruthOf(s.data.Queries.Data, items.Data); err == nil {
+			b.options.OfClass, err = eval.FindOfClass(ctx, s.floats.Queries.X, floats.X, b.truth, s.o.Threads)
 		}
+		return b, err
 	}
-	if s.o.Neighbours == NoNeighbours {
-		return nil
+	if s.bench, err = of(s.data.searched(), s.floats.searched()); err == nil && s.data.New != nil {
+		s.learned, err = of(s.data.Base, s.floats.Base)
 	}
-	return s.findNearest(ctx)
-}
-
-// findNearest finds the nearest items of the class of each query, among those that decide and among learned ones.
-func (s *comparison) findNearest(ctx context.Context) (err error) {
-	of, x := &s.bench.options, s.floats.Queries.X
-	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.searched().X, s.bench.truth, s.o.Threads)
-	if err != nil || s.learned == nil {
-		return err
-	}
-	of = &s.learned.options
-	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.Base.X, s.learned.truth, s.o.Threads)
 	return err
 }
 
@@ -111,7 +86,7 @@ func (s *comparison) note(noneHeld bool) {
 	if n := d.searched().X.Rows; n < 100 {
 		say("few-items", "there are only %d items to search in: the figures are rough", n)
 	}
-	if d.New == nil && d.labelled() {
+	if d.New == nil {
 		say("no-new-items", "only items that were learned from are judged: methods that learn by heart look better "+
 			"than they are for items that come later")
 	}

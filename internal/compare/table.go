@@ -61,17 +61,9 @@ func (r *Result) columns() []column {
 	}
 	train := column{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }}
 	bytes := column{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }}
-	if r.by().Unlabelled {
-		return append(list, share("recall@10", func(row *eval.Row) float64 { return row.NeighbourRecall10 }),
-			share("recall@100", func(row *eval.Row) float64 { return row.NeighbourRecall100 }), train,
-			column{"encode us", func(row *eval.Row) string { return numberOrDash("%.1f", row.EncodeMicroseconds) }}, bytes)
-	}
 	list = append(list, share("MAP", lead), column{"rank", func(row *eval.Row) string {
 		return cmp.Or(string(row.Rank), "-")
-	}})
-	if r.Neighbours != "" {
-		list = append(list, share("nearest", func(row *eval.Row) float64 { return row.Leading().NearestOfClass10 }))
-	}
+	}}, share("nearest", func(row *eval.Row) float64 { return row.Leading().NearestOfClass10 }))
 	if r.Data.New > 0 {
 		list = append(list, share("learned", (*eval.Row).LearnedMAP))
 	}
@@ -79,20 +71,6 @@ func (r *Result) columns() []column {
 		list = append(list, share("unseen", func(row *eval.Row) float64 { return row.UnseenMAP }))
 	}
 	return append(list, train, bytes)
-}
-
-// searched returns the number of items that decide: the new ones, or all if there are none.
-func (r *Result) searched() int { return cmp.Or(r.Data.New, r.Data.Base) }
-
-// by says what decides. The first 100 items are worth comparing again by their vectors, but in a small base they are
-// most items anyway.
-func (r *Result) by() eval.Quality {
-	q := eval.Quality{RecallRank: 100, Unlabelled: r.Neighbours != "" &&
-		!slices.ContainsFunc(r.Rows, func(row eval.Row) bool { return row.LearnedItems != nil })}
-	if r.searched() < 1000 {
-		q.RecallRank = 10
-	}
-	return q
 }
 
 func countOrDash(n int) string { return numberOrDash("%.0f", float64(n)) }
@@ -135,20 +113,13 @@ func (r *Result) Failures() []string {
 
 // Notes explain the columns.
 func (r *Result) Notes() []string {
-	var notes []string
-	if r.by().Unlabelled {
-		notes = append(notes, fmt.Sprintf("recall@100 is the share of the %d nearest vectors of a query, by %s, among the "+
-			"first 100 items.", eval.NeighbourCount, r.Neighbours))
-	} else {
-		notes = append(notes, "MAP is expected over the order of ties, by the ranking in the next column.")
-		if r.Neighbours != "" {
-			notes = append(notes, "nearest is the share of the ten items of the query's class that are nearest by cosine which "+
-				"are among the first ten.")
-		}
-		if r.Data.New > 0 {
-			notes = append(notes, fmt.Sprintf("Figures are about the %d new items, which no method learned from; learned is "+
-				"MAP among the %d that they learned from.", r.Data.New, r.Data.Learned))
-		}
+	notes := []string{
+		"MAP is expected over the order of ties, by the ranking in the next column.",
+		"nearest is the share of the ten items of the query's class that are nearest by cosine which are among the first ten.",
+	}
+	if r.Data.New > 0 {
+		notes = append(notes, fmt.Sprintf("Figures are about the %d new items, which no method learned from; learned is "+
+			"MAP among the %d that they learned from.", r.Data.New, r.Data.Learned))
 	}
 	if i := slices.IndexFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }); i >= 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d says that the method can make only %[1]d bits from these data.",

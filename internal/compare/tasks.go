@@ -61,9 +61,6 @@ func (t *task) outcome(rows []eval.Row) string {
 	if last.Error != "" {
 		return fmt.Sprintf("%s failed: %s", t.title(), last.Error)
 	}
-	if last.LearnedItems == nil {
-		return fmt.Sprintf("%s: recall@100 %.3f", t.title(), last.NeighbourRecall100)
-	}
 	return fmt.Sprintf("%s: MAP %.3f", t.title(), last.Leading().MAP)
 }
 
@@ -79,18 +76,11 @@ func (s *comparison) tasks() []*task {
 		})
 	}
 	list = append(list, &task{method: sign, kind: eval.KindFloor, steps: 1, work: s.signCodes})
-	float := map[eval.Metric]*task{
-		eval.Euclidean: {method: euclidean, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalFloat)},
-		eval.Cosine:    {method: cosine, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalCosine)},
-	}
-	if !s.data.labelled() { // a float search finds what it is measured by
-		return append(list, float[s.o.Neighbours])
-	}
-	classifier := &task{
-		method: hashed, kind: eval.KindReference, supervised: true, bits: s.o.Bits,
-		steps: 8 * s.trainings(), work: s.classifier,
-	}
-	return append(list, classifier, float[eval.Euclidean], float[eval.Cosine])
+	return append(list,
+		&task{method: hashed, kind: eval.KindReference, supervised: true, bits: s.o.Bits,
+			steps: 8 * s.trainings(), work: s.classifier},
+		&task{method: euclidean, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalFloat)},
+		&task{method: cosine, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalCosine)})
 }
 
 // randomCodes measures random codes.
@@ -173,9 +163,9 @@ type floats struct{ queries, items, learned, unseen, all vectors.Matrix }
 
 // judgeFloats fills in a row about a search among vectors.
 func (s *comparison) judgeFloats(
-	ctx context.Context, row *eval.Row, retrieval floatRetrieval, x floats, o eval.Options,
+	ctx context.Context, row *eval.Row, retrieval floatRetrieval, x floats,
 ) error {
-	found, err := retrieval(ctx, x.queries, x.items, s.bench.truth, o)
+	found, err := retrieval(ctx, x.queries, x.items, s.bench.truth, s.bench.options)
 	learned := found
 	if err == nil && s.learned != nil {
 		learned, err = retrieval(ctx, x.queries, x.learned, s.learned.truth, s.learned.options)
@@ -200,16 +190,10 @@ func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context,
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
 		x := floats{queries: s.floats.Queries.X, items: s.floats.searched().X, learned: s.floats.Base.X}
 		row := t.row(32 * x.items.Cols)
-		if !s.data.labelled() {
-			row.NeighbourRecall10, row.NeighbourRecall100 = 1, 1
-			return []eval.Row{row}, nil
-		}
 		if s.unseen != nil {
 			x.unseen, x.all = s.unseen.raw, s.floats.joined()
 		}
-		o := s.bench.options
-		o.Neighbours = nil
-		err := s.judgeFloats(ctx, &row, retrieval, x, o)
+		err := s.judgeFloats(ctx, &row, retrieval, x)
 		return []eval.Row{row}, err
 	}
 }

@@ -48,19 +48,8 @@ type neighbour struct {
 	row      int32
 }
 
-// FindNeighbours finds the neighbours of queries in a base in memory, on the given number of threads (0 means all
-// cores). Cost: queries x base x columns, as matrix products.
-func FindNeighbours(
-	ctx context.Context, queries, base vectors.Matrix, metric Metric, threads int,
-) (*Neighbours, error) {
-	n, err := NewNeighbours(queries, metric)
-	if err != nil {
-		return nil, err
-	}
-	return n, n.Add(ctx, base, threads)
-}
-
-// NewNeighbours starts with an empty base. The queries are kept, not copied.
+// NewNeighbours starts with an empty base. The queries are kept, not copied. Cost: queries x base x columns, as matrix
+// products.
 func NewNeighbours(queries vectors.Matrix, metric Metric) (*Neighbours, error) {
 	if metric != Euclidean && metric != Cosine {
 		return nil, fmt.Errorf("the metric %q is not known: choose %s or %s", metric, Euclidean, Cosine)

@@ -1,7 +1,5 @@
 package eval
 
-import "strconv"
-
 // Kind distinguishes methods from the reference points they are measured against.
 type Kind string
 
@@ -42,8 +40,8 @@ func (r *Report) Figures() Figures {
 
 // Row is one method at one code length in a comparison. The numbers at the top are about new items, which training
 // did not see, or about training items if there are no new ones, and by Hamming distance. Rank is the ranking that
-// leads: Ranked and the curve are by that one. The recall of neighbours, UnseenMAP and the numbers
-// from TrainSeconds on are optional: 0 means missing.
+// leads: Ranked and the curve are by that one. UnseenMAP and the numbers from TrainSeconds on are
+// optional: 0 means missing.
 type Row struct {
 	Method      string `json:"method"`
 	Kind        Kind   `json:"kind"`
@@ -56,8 +54,6 @@ type Row struct {
 	Recommended bool   `json:"recommended"`     // at most one row of a comparison
 
 	Figures
-	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
-	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
 	// The numbers at the top by the query's margins and by its expected code; zeros where there are none. Rank is the
 	// ranking that leads, and Ranked are its numbers; it is empty for vectors, which have one ranking.
@@ -102,37 +98,6 @@ func (r *Row) LearnedMAP() float64 {
 	return r.LearnedItems.Ranked.MAP
 }
 
-// Quality is the figure that decides about rows: MAP by the ranking that leads a row or, without labels, the recall of
-// float neighbours.
-type Quality struct {
-	Unlabelled bool
-	RecallRank int // the number of nearest codes in which neighbours are looked for: 10 or 100
-}
-
-// Of returns the quality of a row.
-func (q Quality) Of(r *Row) float64 {
-	if q.Unlabelled {
-		return q.Recall(r)
-	}
-	return r.Leading().MAP
-}
-
-// Recall returns the recall of float neighbours.
-func (q Quality) Recall(r *Row) float64 {
-	if q.RecallRank == 10 {
-		return r.NeighbourRecall10
-	}
-	return r.NeighbourRecall100
-}
-
-// String names the figure.
-func (q Quality) String() string {
-	if q.Unlabelled {
-		return "recall@" + strconv.Itoa(q.RecallRank)
-	}
-	return "MAP"
-}
-
 // LeadingAP returns the average precision of each query by the ranking that leads.
 func (r *Row) LeadingAP() []float64 {
 	if r.Rank == "" {
@@ -149,6 +114,5 @@ func (r *Row) Lead(rank Ranking, by *Report) {
 // Fill copies the measures of the report into a row.
 func (r *Report) Fill(row *Row) {
 	row.Figures, row.Ranked, row.AP = r.Figures(), r.Figures(), r.AP
-	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
 	row.DistinctCodes, row.PRCurve, row.Warnings = r.DistinctCodes, r.PRCurve, r.Warnings
 }

@@ -19,7 +19,6 @@ type compareParams struct {
 	Methods     []string          `json:"methods,omitempty"`
 	Bits        []int             `json:"bits,omitempty"`
 	NewShare    *float64          `json:"new_share,omitempty"`
-	Neighbours  string            `json:"neighbours,omitempty"`
 	Standardize string            `json:"standardize,omitempty"`
 	Rank        string            `json:"rank,omitempty"`
 	DetailBits  *int              `json:"detail_bits,omitempty"`
@@ -33,7 +32,7 @@ type compareParams struct {
 // options returns the options of the comparison.
 func (p *compareParams) options() compare.Options {
 	o := compare.Options{
-		Methods: p.Methods, Bits: p.Bits, Neighbours: eval.Metric(p.Neighbours), Standardize: p.Standardize,
+		Methods: p.Methods, Bits: p.Bits, Standardize: p.Standardize,
 		Unseen: p.Unseen, Seed: max(p.Seed, 1), Threads: p.Threads, Train: p.Train,
 		DetailBits: method.UsualDetail,
 	}

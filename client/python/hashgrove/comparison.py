@@ -50,14 +50,14 @@ class Comparison:
         return f"<iframe srcdoc='{html.escape(self.html)}' style='width:100%;height:640px' title='{html.escape(self.title)}'></iframe>"
 
 
-def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, title: str = "X", random_state: Any = None,
+def compare(X: Any, y: Any, *, methods: Any = None, bits: Any = None, title: str = "X", random_state: Any = None,
             effort: str | None = None, options: dict | None = None, threads: int | None = None, verbose: Any = None,
             **settings: Any) -> Comparison:
     """Train several methods on X, measure them side by side on rows that none has learned from, and say in words which one to
-    use. y is as in FastHash.fit, or None: then codes are judged by how well they keep neighbours.
+    use. y is as in FastHash.fit.
 
     methods is a list of names, bits a list of lengths. Further settings are the flags of "hashgrove compare" with
-    underscores: share, new_share, neighbours, rank, detail_bits, unseen, standardize and min_shared.
+    underscores: share, new_share, rank, detail_bits, unseen, standardize and min_shared.
 
     >>> import numpy as np
     >>> y = np.arange(1200) % 3

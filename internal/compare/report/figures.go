@@ -51,13 +51,13 @@ func (d Data) compared() []eval.Row {
 			rows[i] = r
 		}
 	}
-	slices.SortStableFunc(rows, d.compare)
+	slices.SortStableFunc(rows, compare)
 	return rows
 }
 
-// compare orders results by descending quality.
-func (d Data) compare(a, b eval.Row) int {
-	return cmp.Or(cmp.Compare(d.By.Of(&b), d.By.Of(&a)), cmp.Compare(a.Method, b.Method))
+// compare orders results by descending MAP.
+func compare(a, b eval.Row) int {
+	return cmp.Or(cmp.Compare(mean(b), mean(a)), cmp.Compare(a.Method, b.Method))
 }
 
 // curveResults returns the results shown in the curves: the recommended one, then the best, the best reference and the
@@ -128,13 +128,7 @@ var groups = []Group{
 }
 
 func (d Data) overview(suffix string) figure {
-	b := Bars{Title: "Mean average precision", Desc: "Bars, longest first.", X: Axis{Label: d.By.String()}, Groups: groups}
-	caption := "Longer is better."
-	if d.By.Unlabelled {
-		b.Title = "Recall of float neighbours"
-		caption = fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the first %d items.",
-			d.By.RecallRank)
-	}
+	b := Bars{Title: "Mean average precision", Desc: "Bars, longest first.", X: Axis{Label: "MAP"}, Groups: groups}
 	if d.Dataset.New > 0 {
 		b.Title += " for new items"
 	}
@@ -149,9 +143,9 @@ func (d Data) overview(suffix string) figure {
 		case r.Supervised:
 			group = 0
 		}
-		b.Bars = append(b.Bars, Bar{Name: r.Method, Value: d.By.Of(&r), Group: group, Strong: r.Recommended})
+		b.Bars = append(b.Bars, Bar{Name: r.Method, Value: mean(r), Group: group, Strong: r.Recommended})
 	}
-	return figure{name: "overview", plot: b, caption: caption}
+	return figure{name: "overview", plot: b, caption: "Longer is better."}
 }
 
 func (d Data) mapBits(shown []curve) figure {
@@ -170,16 +164,16 @@ func (d Data) mapBits(shown []curve) figure {
 		Title: "What more bits bring",
 		Desc:  "What methods reach by code length.",
 		X:     Axis{Label: "bits", Ticks: lengths, Zero: true},
-		Y:     Axis{Label: d.By.String(), Zero: true},
+		Y:     Axis{Label: "MAP", Zero: true},
 	}
 	caption := "A line that has become flat says that more bits are not worth their memory."
 	return newCurves("lengths", caption, l, shown, func(r eval.Row) (x, y []float64) {
 		if r.Bits == 0 { // no code: the same at every length
-			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{d.By.Of(&r), d.By.Of(&r)}
+			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{mean(r), mean(r)}
 		}
 		for _, o := range d.Rows {
 			if o.Method == r.Method && slices.Contains(lengths, float64(o.Bits)) {
-				x, y = append(x, float64(o.Bits)), append(y, d.By.Of(&o))
+				x, y = append(x, float64(o.Bits)), append(y, mean(o))
 			}
 		}
 		return x, y

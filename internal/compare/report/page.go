@@ -38,7 +38,6 @@ type Data struct {
 	// Rows has one entry for each method and code length, those of a method in order of length. Method is the name to
 	// show. Bits is 0 without a code, as for float search: such rows are compared with every length.
 	Rows []eval.Row
-	By   eval.Quality // what decides
 }
 
 // Dataset describes the data that were searched.
@@ -78,7 +77,6 @@ type view struct {
 	Groups   []group
 	Warnings []string
 
-	Neighbours             bool
 	Margins                bool   // some results were ranked by margins too
 	Nearest                bool   // the nearest of the class were measured
 	NewItems, LearnedItems string // how many
@@ -98,7 +96,6 @@ func Write(w io.Writer, d Data) error {
 	v := view{
 		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Columns: d.columns(),
 	}
-	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
 	v.Nearest = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return nearest(r) > 0 })
 	v.Margins = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.Margins.MAP > 0 })
 	v.NewItems, v.LearnedItems = Number(float64(d.Dataset.New)), Number(float64(d.Dataset.Learned))
@@ -139,6 +136,9 @@ func Write(w io.Writer, d Data) error {
 func WriteFile(path string, d Data) error {
 	return fileio.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
 }
+
+// mean returns the MAP by the ranking that leads.
+func mean(r eval.Row) float64 { return r.Leading().MAP }
 
 // marginsMAP returns the MAP ranked by margins, or 0 if not measured.
 func marginsMAP(r eval.Row) float64 { return r.Margins.MAP }

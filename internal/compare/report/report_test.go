@@ -276,37 +276,3 @@ func TestReferencesAreInTheCharts(t *testing.T) {
 		t.Error("the curves lack the classifier, or something is called a ceiling")
 	}
 }
-
-// TestWithoutLabels: the page is about the recall of float neighbours, and says nothing of MAP.
-func TestWithoutLabels(t *testing.T) {
-	d := small()
-	for i := range d.Rows {
-		r := &d.Rows[i]
-		*r = eval.Row{
-			Method: r.Method, Kind: r.Kind, Bits: r.Bits, Bytes: r.Bytes, Recommended: r.Recommended, TrainSeconds: 1 + float64(i),
-			NeighbourRecall100: 0.9 - 0.1*float64(i), NeighbourRecall10: 0.1,
-		}
-	}
-	d.By = eval.Quality{Unlabelled: true, RecallRank: 100}
-	page := string(render(t, d))
-	check := func(rank string) {
-		t.Helper()
-		for _, c := range []struct{ place, from, to, facts string }{
-			{"overview", `id="plot-overview"`, "</figure>", "32 bits; recall@" + rank + "<; " + rank},
-			{"results", `id="results"`, "</caption>", "recall@" + rank + " "},
-			{"columns", "<thead>", "</thead>", `Recall; <span class="unit">neighbours</span>`},
-			{"terms", `id="term-recall"`, "</dd>", " " + rank + " "},
-		} {
-			if part := between(t, page, c.from, c.to); !message.NamesInOrder(part, c.facts) {
-				t.Errorf("the %s of a page at rank %s lack %q: %s", c.place, rank, c.facts, part)
-			}
-		}
-	}
-	check("100")
-	d.By.RecallRank = 10
-	page = string(render(t, d))
-	check("10")
-	if strings.Contains(page, `<th scope="col">MAP`) || strings.Contains(drawn(t, page, "overview"), "MAP") {
-		t.Error("the page has a column or a plot of MAP")
-	}
-}

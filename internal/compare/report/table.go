@@ -39,7 +39,7 @@ type column struct {
 }
 
 var columns = []column{
-	{"MAP", "", func(r eval.Row) float64 { return r.Leading().MAP }, formatShare, false, true},
+	{"MAP", "", mean, formatShare, false, true},
 	{"MAP by", "Hamming", hammingMAP, formatShare, false, false},
 	{"MAP by", "margins", marginsMAP, formatShare, false, false},
 	{"MAP by", "expected code", func(r eval.Row) float64 { return r.Expected.MAP }, formatShare, false, false},
@@ -48,7 +48,6 @@ var columns = []column{
 	{"PR area", "", func(r eval.Row) float64 { return r.Leading().PRArea }, formatShare, false, true},
 	{"MAP of learned", "items", func(r eval.Row) float64 { return r.LearnedMAP() }, formatShare, false, false},
 	{"Nearest of class,", "learned items", learnedNearest, formatShare, false, false},
-	{recallHead, "neighbours", nil, formatShare, false, false}, // at the rank of the page
 	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
 	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
 	{"Encoding", "µs/vector", func(r eval.Row) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
@@ -56,19 +55,14 @@ var columns = []column{
 	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, Number, false, false},
 }
 
-const recallHead = "Recall of"
-
 // columns returns the columns for which at least one result has a number.
 func (d Data) columns() []column {
 	hasNew := d.Dataset.New > 0
-	list := slices.Clone(columns)
-	list[slices.IndexFunc(list, func(c column) bool { return c.Head == recallHead })].value =
-		func(r eval.Row) float64 { return d.By.Recall(&r) }
-	return slices.DeleteFunc(list, func(c column) bool {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		if (c.Head == "MAP of learned" || c.Unit == "learned items") && !hasNew {
 			return true
 		}
-		return (!c.even || d.By.Unlabelled) && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
+		return !c.even && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
 	})
 }
 
@@ -80,7 +74,7 @@ func (d Data) groups(columns []column) []group {
 		if (a.Bits == 0) != (b.Bits == 0) {
 			return cmp.Compare(b.Bits, a.Bits)
 		}
-		return cmp.Or(cmp.Compare(a.Bits, b.Bits), d.compare(a, b))
+		return cmp.Or(cmp.Compare(a.Bits, b.Bits), compare(a, b))
 	})
 	var groups []group
 	for len(rows) > 0 {
