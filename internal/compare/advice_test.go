@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/message"
 )
@@ -17,7 +16,7 @@ func shop() *Result {
 			LearnedItems: &eval.Items{Figures: eval.Figures{MAP: mean}}}
 	}
 	return &Result{
-		Data: report.Dataset{Base: 100_000, Learned: 70_000, New: 30_000, Queries: 1000, Dim: 512, Classes: 2},
+		Data: Dataset{Base: 100_000, Learned: 70_000, New: 30_000, Queries: 1000, Dim: 512, Classes: 2},
 		Rows: []eval.Row{
 			row("fasthash", eval.KindMethod, 16, 2, 0.80), row("fasthash", eval.KindMethod, 32, 4, 0.90),
 			row("fasthash", eval.KindMethod, 64, 8, 0.905), row("ksh", eval.KindMethod, 32, 4, 0.70),

@@ -25,7 +25,6 @@ import (
 	"slices"
 	"time"
 
-	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/model"
 )
@@ -38,11 +37,11 @@ type Progress struct {
 
 // Result is a finished comparison.
 type Result struct {
-	Version  string         `json:"version"`
-	Data     report.Dataset `json:"data"`
-	Bits     []int          `json:"bits"`
-	Seed     uint64         `json:"seed"`
-	NewShare float64        `json:"new_share"` // share of items that no method learned from
+	Version  string  `json:"version"`
+	Data     Dataset `json:"data"`
+	Bits     []int   `json:"bits"`
+	Seed     uint64  `json:"seed"`
+	NewShare float64 `json:"new_share"` // share of items that no method learned from
 	// Standardized says whether float search and all methods but FastHash saw standardised columns; Scale says why or
 	// why not, or "" if there was nothing to decide.
 	Standardized bool   `json:"standardized"`
@@ -56,6 +55,19 @@ type Result struct {
 
 	notes   []error // the warnings that the comparison itself adds, with their codes
 	classes []int32 // of the queries; nil without
+}
+
+// Dataset describes the data that were searched.
+type Dataset struct {
+	Name    string   `json:"name"`     // usually the file
+	Base    int      `json:"base"`     // items to find
+	Learned int      `json:"learned"`  // of these, items that methods learned from
+	New     int      `json:"new"`      // the others
+	Queries int      `json:"queries"`  // items to search with
+	Dim     int      `json:"dim"`      // numbers in a vector
+	Classes int      `json:"classes"`  // 0 when similarity is not by class
+	Similar string   `json:"similar"`  // what makes two items similar: "same class", "2 or more shared tags"
+	HeldOut []string `json:"held_out"` // classes that no training saw, for UnseenMAP
 }
 
 // Run compares the methods.

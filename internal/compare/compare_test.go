@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"hashgrove"
-	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
@@ -288,7 +287,7 @@ func TestFailureStaysInItsRow(t *testing.T) {
 
 // TestTableFitsATerminal of 100 characters, with every column and the longest names.
 func TestTableFitsATerminal(t *testing.T) {
-	r := &Result{Data: report.Dataset{New: 1, HeldOut: []string{"a"}}}
+	r := &Result{Data: Dataset{New: 1, HeldOut: []string{"a"}}}
 	for _, name := range append(method.Names(), "fasthash-detail", "classifier-float", "float-euclidean") {
 		r.Rows = append(r.Rows, eval.Row{Method: name, Recommended: true, Bits: 128, DetailBits: 64, Bytes: 10_000,
 			Rank: "expected", TrainSeconds: 9999, LearnedItems: &eval.Items{}})

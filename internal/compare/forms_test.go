@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/eval"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -127,26 +126,6 @@ func TestReadAndSplit(t *testing.T) {
 	again, err := Read(ctx, all, nil)
 	if err != nil || !slices.Equal(again.X.Data, all.X.Data) {
 		t.Errorf("a part read again is another (%v)", err)
-	}
-}
-
-func TestReport(t *testing.T) {
-	r := quickRun(t, clusterData(), nil)
-	out := r.report("T", "c")
-	if len(out.Rows) != len(r.Rows) || len(out.Advice) != len(r.Advice) || out.Dataset.Base != 600 || len(out.Dataset.HeldOut) != 2 {
-		t.Errorf("%+v", out.Dataset)
-	}
-	recommended := 0
-	for _, res := range out.Rows {
-		if res.Recommended {
-			recommended++
-		}
-		if strings.HasPrefix(res.Method, "Float") && (res.Bits != 0 || res.Kind != eval.KindReference) {
-			t.Errorf("%s has %d bits and kind %s", res.Method, res.Bits, res.Kind)
-		}
-	}
-	if recommended != 1 {
-		t.Errorf("%d results are recommended", recommended)
 	}
 }
 

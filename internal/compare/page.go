@@ -1,46 +1,92 @@
 package compare
 
 import (
+	"bytes"
+	_ "embed" // the template and the style
+	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"hashgrove/internal/compare/report"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fileio"
 	"hashgrove/internal/par"
 )
 
+// The page is a single HTML file with the table and plots. It has no scripts and loads nothing from the network, so it
+// opens from disk and prints well.
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var page = template.Must(template.New("page").Parse(pageHTML))
+
+// view is a result prepared for the template, which only loops and prints.
+type view struct {
+	*Result
+	CSS              template.CSS
+	Heading, Command string
+	When             string // and on which machine
+	Head             []string
+	Lines            []line
+	Overview         drawing
+	Plots            []drawing
+}
+
+// line is a row of the table.
+type line struct {
+	*eval.Row
+	Title string
+	Cells []string // without the method
+}
+
+// drawing is a figure as the page shows it.
+type drawing struct {
+	ID, Title, Caption string
+	SVG                template.HTML
+}
+
 // WriteFile writes the comparison to a page of HTML, with plots. Command is what made it.
-func (r *Result) WriteFile(path, title, command string) error {
-	return report.WriteFile(path, r.report(title, command))
+func (r *Result) WriteFile(path, heading, command string) error {
+	return fileio.WriteFile(path, func(w io.Writer) error { return r.Write(w, heading, command) })
 }
 
 // Write is like WriteFile.
-func (r *Result) Write(w io.Writer, title, command string) error {
-	return report.Write(w, r.report(title, command))
+func (r *Result) Write(w io.Writer, heading, command string) error {
+	v := view{Result: r, CSS: template.CSS(report.CSS + pageCSS), Heading: heading, Command: command}
+	v.When = strings.TrimSuffix(time.Now().Format("2 January 2006, 15:04 MST")+" · "+par.Description(), " · ")
+	head, rows := r.table(true)
+	v.Head = head[1:]
+	for i, cells := range rows {
+		v.Lines = append(v.Lines, line{&r.Rows[i], title(r.Rows[i].Method), cells[1:]})
+	}
+	for i, f := range r.figures() {
+		id := "plot-" + f.name
+		d := drawing{id, f.plot.Heading(), f.caption, template.HTML(report.SVG(f.plot, id))} // escaped
+		if i == 0 {
+			v.Overview = d
+		} else {
+			v.Plots = append(v.Plots, d)
+		}
+	}
+	var b bytes.Buffer // so that nothing is written if the template fails
+	if err := page.Execute(&b, v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
-// report returns the content of the page.
-func (r *Result) report(heading, command string) report.Data {
-	out := report.Data{
-		Title: heading, Date: time.Now(), Version: r.Version, Machine: par.Description(), Command: command,
-		Warnings: r.Warnings, Dataset: r.Data,
-	}
+// Remarks are what the page says below everything else.
+func (r *Result) Remarks() []string {
+	list := r.Failures()
 	if r.Scale != "" {
-		out.Dataset.Notes = append(out.Dataset.Notes, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
+		list = slices.Insert(list, 0, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
 	}
-	out.Dataset.Notes = append(out.Dataset.Notes, r.Failures()...)
-	for _, a := range r.Advice {
-		out.Advice = append(out.Advice, a.Text)
-	}
-	for _, row := range r.Rows {
-		if row.Error != "" {
-			continue
-		}
-		if isFloat(&row) {
-			row.Bits, row.DistinctCodes = 0, 0 // no codes
-		}
-		row.Method = title(row.Method)
-		out.Rows = append(out.Rows, row)
-	}
-	return out
+	return list
 }

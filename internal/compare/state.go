@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
@@ -156,9 +155,9 @@ func (s *comparison) holdOut(held []int32) {
 }
 
 // dataset describes the data of the comparison.
-func (s *comparison) dataset() report.Dataset {
+func (s *comparison) dataset() Dataset {
 	d := s.data
-	out := report.Dataset{
+	out := Dataset{
 		Name: d.Name, Base: d.items(), Learned: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
 		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{},
 	}

@@ -12,13 +12,17 @@ import (
 
 // Table returns the comparison in readable form: a head and a row of cells for each row of the result. A dash means not
 // measured.
-func (r *Result) Table() (head []string, rows [][]string) {
-	for _, c := range r.columns() {
+func (r *Result) Table() (head []string, rows [][]string) { return r.table(false) }
+
+// table is Table, with the columns that only a page has room for if it is wide.
+func (r *Result) table(wide bool) (head []string, rows [][]string) {
+	columns := slices.DeleteFunc(r.columns(), func(c column) bool { return c.wide && !wide })
+	for _, c := range columns {
 		head = append(head, c.head)
 	}
 	for i := range r.Rows {
 		row, cells := &r.Rows[i], make([]string, len(head))
-		for k, c := range r.columns() {
+		for k, c := range columns {
 			if row.Error == "" || k < 2 {
 				cells[k] = c.cell(row)
 			}
@@ -34,46 +38,55 @@ func (r *Result) Table() (head []string, rows [][]string) {
 // column is one column of the table.
 type column struct {
 	head string
+	wide bool // only in a page
 	cell func(*eval.Row) string
 }
 
-// columns returns the columns that the data fill; together they fit a terminal of 100 characters.
+// columns returns the columns that the data fill; those that are not wide fit a terminal of 100 characters together.
 func (r *Result) columns() []column {
-	share := func(head string, value func(*eval.Row) float64) column {
-		return column{head, func(row *eval.Row) string { return numberOrDash("%.3f", value(row)) }}
+	number := func(head, format string, wide bool, value func(*eval.Row) float64) column {
+		return column{head, wide, func(row *eval.Row) string { return numberOrDash(format, value(row)) }}
+	}
+	share := func(head string, wide bool, value func(*eval.Row) float64) column {
+		return number(head, "%.3f", wide, value)
 	}
 	list := []column{
-		{"method", func(row *eval.Row) string {
+		{"method", false, func(row *eval.Row) string {
 			if row.Recommended {
 				return row.Method + "*"
 			}
 			return row.Method
 		}},
-		{"bits", func(row *eval.Row) string {
+		{"bits", false, func(row *eval.Row) string {
 			if row.CappedFrom > 0 {
 				return fmt.Sprintf("%d of %d", row.Bits, row.CappedFrom)
 			}
 			if row.DetailBits > 0 {
 				return fmt.Sprintf("%d + %d", row.Bits, row.DetailBits)
 			}
-			return countOrDash(row.Bits)
+			return numberOrDash("%.0f", float64(row.Bits))
 		}},
+		share("MAP", false, lead),
+		{"rank", false, func(row *eval.Row) string { return cmp.Or(string(row.Rank), "-") }},
+		share("by Hamming", true, func(row *eval.Row) float64 { return row.MAP }),
+		share("by margins", true, func(row *eval.Row) float64 { return row.Margins.MAP }),
+		share("by expected code", true, func(row *eval.Row) float64 { return row.Expected.MAP }),
+		share("precision", true, func(row *eval.Row) float64 { return row.Leading().Precision }),
+		share("PR area", true, func(row *eval.Row) float64 { return row.Leading().PRArea }),
+		share("nearest", false, func(row *eval.Row) float64 { return row.Leading().NearestOfClass10 }),
 	}
-	train := column{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }}
-	bytes := column{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }}
-	list = append(list, share("MAP", lead), column{"rank", func(row *eval.Row) string {
-		return cmp.Or(string(row.Rank), "-")
-	}}, share("nearest", func(row *eval.Row) float64 { return row.Leading().NearestOfClass10 }))
 	if r.Data.New > 0 {
-		list = append(list, share("learned", (*eval.Row).LearnedMAP))
+		list = append(list, share("learned", false, (*eval.Row).LearnedMAP))
 	}
 	if len(r.Data.HeldOut) > 0 {
-		list = append(list, share("unseen", func(row *eval.Row) float64 { return row.UnseenMAP }))
+		list = append(list, share("unseen", false, func(row *eval.Row) float64 { return row.UnseenMAP }))
 	}
-	return append(list, train, bytes)
+	return append(list,
+		number("train s", "%.2f", false, func(row *eval.Row) float64 { return row.TrainSeconds }),
+		number("encode µs", "%.1f", true, func(row *eval.Row) float64 { return row.EncodeMicroseconds }),
+		number("bytes", "%.0f", false, func(row *eval.Row) float64 { return float64(row.Bytes) }),
+		number("distinct codes", "%.0f", true, func(row *eval.Row) float64 { return float64(row.DistinctCodes) }))
 }
-
-func countOrDash(n int) string { return numberOrDash("%.0f", float64(n)) }
 
 func numberOrDash(format string, v float64) string {
 	if v == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// samplePage returns a sample page of package report, whose tests write them: the samples and the page belong to that
+// samplePage returns a sample page of package compare, whose tests write them: the samples and the page belong to that
 // package, and a browser does not belong among its dependencies.
 func samplePage(t *testing.T, name string) []byte {
 	t.Helper()
@@ -24,8 +24,8 @@ func samplePage(t *testing.T, name string) []byte {
 	return pages[name]
 }
 
-// reports is the folder of package report; other tests work in a folder of their own.
-var reports, _ = filepath.Abs(filepath.Join("..", "..", "internal", "compare", "report"))
+// reports is the folder of package compare; other tests work in a folder of their own.
+var reports, _ = filepath.Abs(filepath.Join("..", "..", "internal", "compare"))
 
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	folder, err := os.MkdirTemp("", "hashgrove-pages-")

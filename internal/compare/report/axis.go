@@ -64,8 +64,8 @@ func niceStep(span float64) float64 {
 	return 20 * power
 }
 
-// Number formats a number for a chart: at most four significant digits below 10,000, with commas between thousands.
-func Number(v float64) string {
+// number formats a number for a chart: at most four significant digits below 10,000, with commas between thousands.
+func number(v float64) string {
 	if v == 0 {
 		return "0"
 	}

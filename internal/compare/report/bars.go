@@ -64,7 +64,7 @@ func (b Bars) draw(c *canvas) float64 {
 	for _, t := range f.x.ticks {
 		p := f.at(t, 0)
 		c.line("grid", point{p.x, f.top}, point{p.x, f.bottom})
-		c.text("tick middle", point{p.x, f.bottom + 15}, Number(t), chartWidth)
+		c.text("tick middle", point{p.x, f.bottom + 15}, number(t), chartWidth)
 	}
 	for i, bar := range b.Bars {
 		y, p, strong := f.top+float64(pitch*float64(i))+5, f.at(bar.Value, 0), ""

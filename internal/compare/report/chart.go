@@ -1,3 +1,4 @@
+// Package report draws plots of lines and bars as SVG. The same data always give the same bytes.
 package report
 
 import (
@@ -28,23 +29,25 @@ const (
 // styles is the number of colours and dashes in the style sheet.
 const styles = 8
 
+// CSS is the style sheet of plots in a page.
+//
 //go:embed chart.css
-var chartCSS string
+var CSS string
 
 // WriteSVG writes the figure as a separate file.
 func WriteSVG(w io.Writer, f Figure) error {
-	_, err := io.WriteString(w, drawSVG(f, ""))
+	_, err := io.WriteString(w, SVG(f, ""))
 	return err
 }
 
-// drawSVG returns the figure as an svg element for a page, whose ids start with id, or as a separate file if id is "".
-func drawSVG(f Figure, id string) string {
+// SVG returns the figure as an svg element for a page, whose ids start with id, or as a separate file if id is "".
+func SVG(f Figure, id string) string {
 	c := &canvas{}
 	height := f.draw(c)
 	attributes, style := fmt.Sprintf(`aria-labelledby="%s-title" aria-describedby="%[1]s-desc"`, html.EscapeString(id)), ""
 	if id == "" {
 		attributes = fmt.Sprintf(`xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f"`, chartWidth, height)
-		style = "<style>\n" + chartCSS + "</style>\n"
+		style = "<style>\n" + CSS + "</style>\n"
 	}
 	text := func(name, s string) string {
 		mark := ""

@@ -33,7 +33,7 @@ func TestNumber(t *testing.T) {
 	for v, want := range map[float64]string{
 		0: "0", 0.25: "0.25", 0.12345: "0.1235", 1.5: "1.5", 784: "784", 1234567: "1,234,567", -3000: "−3,000",
 	} {
-		if got := Number(v); got != want {
+		if got := number(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestSVGIsXML(t *testing.T) {
 		Bars{Title: evil, Groups: []Group{{Name: evil, Hollow: true}}, Bars: []Bar{{Name: evil, Value: 0.5}}},
 	} {
 		for _, id := range []string{"", "plot"} {
-			text := drawSVG(f, id)
+			text := SVG(f, id)
 			d := xml.NewDecoder(strings.NewReader(text))
 			for {
 				token, err := d.Token()

@@ -39,8 +39,8 @@ func (l Lines) Describe() string {
 	text := l.Desc
 	for _, s := range l.Series {
 		last := len(s.X) - 1
-		text += fmt.Sprintf(" %s: from %s at %s to %s at %s.", s.Name, Number(s.Y[0]), Number(s.X[0]),
-			Number(s.Y[last]), Number(s.X[last]))
+		text += fmt.Sprintf(" %s: from %s at %s to %s at %s.", s.Name, number(s.Y[0]), number(s.X[0]),
+			number(s.Y[last]), number(s.X[last]))
 	}
 	return strings.TrimPrefix(text, " ")
 }
@@ -53,7 +53,7 @@ func (l Lines) draw(c *canvas) float64 {
 	}
 	f := area{top: 24, right: chartWidth - 14, bottom: 260, x: l.X.fit(xs), y: l.Y.fit(ys)}
 	for _, t := range f.y.ticks {
-		f.left = max(f.left, float64(textWidth(Number(t)))+10)
+		f.left = max(f.left, float64(textWidth(number(t)))+10)
 	}
 	c.axes(f, l.X.Label, l.Y.Label)
 	var entries []legendEntry
@@ -80,17 +80,17 @@ func (c *canvas) axes(f area, x, y string) {
 	for _, t := range f.y.ticks {
 		p := f.at(f.x.from, t)
 		c.line("grid", point{f.left, p.y}, point{f.right, p.y})
-		c.text("tick end", point{f.left - 6, p.y + 4}, Number(t), chartWidth)
+		c.text("tick end", point{f.left - 6, p.y + 4}, number(t), chartWidth)
 	}
 	free := math.Inf(-1) // right end of the last label
 	for _, t := range f.x.ticks {
 		p := f.at(t, f.y.from)
-		half := float64(textWidth(Number(t)) / 2)
+		half := float64(textWidth(number(t)) / 2)
 		middle := min(p.x, chartWidth-half-1)
 		if middle-half < free+5 {
 			continue
 		}
-		c.text("tick middle", point{middle, f.bottom + 17}, Number(t), chartWidth)
+		c.text("tick middle", point{middle, f.bottom + 17}, number(t), chartWidth)
 		free = middle + half
 	}
 	c.line("axis", point{f.left, f.bottom}, point{f.right, f.bottom})
