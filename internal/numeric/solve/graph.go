@@ -116,27 +116,15 @@ func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 func eachProduct(ctx context.Context, x vectors.Matrix, rows []int32, threads int,
 	use func(lo, hi int, product []float32)) error {
 	const block = 48
-	right := new(gemm.Right)
-	right.Reset(x.Cols, len(rows))
-	err := par.Blocks(ctx, threads, len(rows), gemm.StripCols, func(p, lo, hi int) {
-		panel := right.Panel(p)
-		for c, i := range rows[lo:hi] {
-			for k, v := range x.Row(int(i)) {
-				panel[k*gemm.StripCols+c] = v
-			}
-		}
-	})
-	if err != nil {
-		return err
+	all := vectors.Matrix{Rows: len(rows), Cols: x.Cols, Data: make([]float32, 0, len(rows)*x.Cols)}
+	for _, i := range rows {
+		all.Data = append(all.Data, x.Row(int(i))...)
 	}
+	right := gemm.PackRight(linalg.MatrixView(all).T())
 	return par.Blocks(ctx, threads, len(rows), block, func(_, lo, hi int) {
-		left := make([]float32, 0, (hi-lo)*x.Cols)
-		for _, i := range rows[lo:hi] {
-			left = append(left, x.Row(int(i))...)
-		}
 		out := make([]float32, (hi-lo)*len(rows))
 		// With one thread and a background context there is no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), gemm.RowMajor(hi-lo, x.Cols, left),
+		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), linalg.MatrixView(all.Slice(lo, hi)),
 			right)
 		use(lo, hi, out)
 	})

@@ -11,8 +11,8 @@
 //	residues    R         row by row                     O(n · classes)
 //	gradient    R' X      a block of columns per turn    O(n · dim · classes)
 //
-// The columns stay bytes: 50,000 x 11,200 values take 560 MB. Each turn standardises a few of them into the layout of
-// the single-precision kernel; its sums over 256 terms are added up in double precision, in a fixed order.
+// The columns stay bytes: 50,000 x 11,200 values take 560 MB. Each turn standardises a few of them; the
+// sums of single-precision products over 256 terms are added up in double precision, in a fixed order.
 
 package solve
 
@@ -45,7 +45,6 @@ type logistic struct {
 	scale32      []float32
 	w            []float64 // the place: classes rows of dim weights, then the classes values of b
 	score        []float32 // n x classes; the residues after residues
-	factor       []gemm.Right
 }
 
 const (
@@ -126,29 +125,27 @@ func (f *logistic) value(ctx context.Context, w []float64) (float64, error) {
 // scores sets score = X W' + b.
 func (f *logistic) scores(ctx context.Context) error {
 	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.Classes
-	f.pack(dim, func(j, c int) float32 { return float32(f.w[c*dim+j]) })
+	factor := parts(gemm.RowMajor(classes, dim, linalg.Float32s(f.w[:dim*classes])).T())
 	return par.Blocks(ctx, f.threads, n, logisticSide, func(_, lo, hi int) {
-		var left gemm.Left
 		var column [logisticDepth][]uint8
-		sum := make([]float64, (hi-lo)*classes)
-		for i := range hi - lo {
-			copy(sum[i*classes:], f.w[dim*classes:])
+		rows, sum := make([]float32, (hi-lo)*logisticDepth), make([]float64, 0, (hi-lo)*classes)
+		for range hi - lo {
+			sum = append(sum, f.w[dim*classes:]...)
 		}
-		for p := range f.factor {
+		for p, right := range factor {
 			first := p * logisticDepth
 			k := min(logisticDepth, dim-first)
-			left.Reset(hi-lo, k)
 			for j := range k {
 				column[j] = f.x.Column(first + j)[lo:hi]
 			}
 			mean, scale := f.mean32[first:first+k], f.scale32[first:first+k]
 			for i := range hi - lo {
-				row, step := left.Row(i)
+				row := rows[i*k : (i+1)*k]
 				for j, m := range mean {
-					row[j*step] = (float32(column[j][i]) - m) * scale[j]
+					row[j] = (float32(column[j][i]) - m) * scale[j]
 				}
 			}
-			f.add(sum, &left, hi-lo, p)
+			addProduct(sum, gemm.RowMajor(hi-lo, k, rows), right)
 		}
 		for i, v := range sum {
 			f.score[lo*classes+i] = float32(v)
@@ -156,40 +153,23 @@ func (f *logistic) scores(ctx context.Context) error {
 	})
 }
 
-// pack lays out a right factor of depth rows and a column for each class, in parts of logisticDepth rows.
-func (f *logistic) pack(depth int, at func(k, c int) float32) {
-	parts := (depth + logisticDepth - 1) / logisticDepth
-	if len(f.factor) < parts {
-		f.factor = append(f.factor, make([]gemm.Right, parts-len(f.factor))...)
+// parts lays out a right factor in parts of logisticDepth rows.
+func parts(v gemm.View) (list []*gemm.Right) {
+	for lo := 0; lo < v.Rows; lo += logisticDepth {
+		part := v
+		part.Rows, part.Data = min(logisticDepth, v.Rows-lo), v.Data[lo*v.RowStep:]
+		list = append(list, gemm.PackRight(part))
 	}
-	f.factor = f.factor[:parts]
-	for p := range f.factor {
-		first := p * logisticDepth
-		k := min(logisticDepth, depth-first)
-		r := &f.factor[p]
-		r.Reset(k, f.y.Classes)
-		for c := range f.y.Classes {
-			panel := r.Panel(c / gemm.StripCols)
-			for i := range k {
-				panel[i*gemm.StripCols+c%gemm.StripCols] = at(first+i, c)
-			}
-		}
-	}
+	return list
 }
 
-// add adds the product of left, which has the given number of rows, and part p of the right factor to sum.
-func (f *logistic) add(sum []float64, left *gemm.Left, rows, p int) {
-	classes := f.y.Classes
-	strip := make([]float32, left.StripRows()*gemm.StripCols)
-	for q := range f.factor[p].Panels() {
-		left.Strip(strip, &f.factor[p], q)
-		lo := q * gemm.StripCols
-		width := min(gemm.StripCols, classes-lo)
-		for i := range rows {
-			for c, v := range strip[i*gemm.StripCols:][:width] {
-				sum[i*classes+lo+c] += float64(v)
-			}
-		}
+// addProduct adds the product of some rows and a part of the right factor to sum.
+func addProduct(sum []float64, rows gemm.View, right *gemm.Right) {
+	product := gemm.RowMajor(rows.Rows, len(sum)/rows.Rows, make([]float32, len(sum)))
+	// With one thread and a background context there is no error.
+	_ = gemm.MulRight(context.Background(), 1, product, rows, right)
+	for i, v := range product.Data {
+		sum[i] += float64(v)
 	}
 }
 
@@ -271,22 +251,19 @@ func sigmoids(s []float32) float64 {
 // gradient implements smooth.
 func (f *logistic) gradient(ctx context.Context, g []float64) error {
 	n, dim, classes := f.x.Rows, f.x.Dim(), f.y.Classes
-	f.pack(n, func(i, c int) float32 { return f.score[i*classes+c] })
+	factor := parts(gemm.RowMajor(n, classes, f.score))
 	err := par.Blocks(ctx, f.threads, dim, logisticSide, func(_, lo, hi int) {
-		var left gemm.Left
-		sum := make([]float64, (hi-lo)*classes)
-		for p := range f.factor {
+		rows, sum := make([]float32, (hi-lo)*logisticDepth), make([]float64, (hi-lo)*classes)
+		for p, right := range factor {
 			first := p * logisticDepth
 			k := min(logisticDepth, n-first)
-			left.Reset(hi-lo, k)
 			for j := lo; j < hi; j++ {
-				m, s := f.mean32[j], f.scale32[j]
-				row, step := left.Row(j - lo)
+				m, s, row := f.mean32[j], f.scale32[j], rows[(j-lo)*k:][:k]
 				for i, b := range f.x.Column(j)[first : first+k] {
-					row[i*step] = (float32(b) - m) * s
+					row[i] = (float32(b) - m) * s
 				}
 			}
-			f.add(sum, &left, hi-lo, p)
+			addProduct(sum, gemm.RowMajor(hi-lo, k, rows), right)
 		}
 		for j := lo; j < hi; j++ {
 			for c := range classes {
