@@ -16,13 +16,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/supervision"
 )
 
@@ -114,7 +112,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err != nil {
 		return nil, err
 	}
-	made, err := m.Train(o.watched(ctx), d)
+	made, err := m.Train(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -143,21 +141,6 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return made, o.describe(name, made, d)
 	}
 	return made, nil
-}
-
-// watched returns a context whose solvers report an early end, once, since many bits may have the same trouble.
-func (o Options) watched(ctx context.Context) context.Context {
-	if o.Doubt == nil {
-		return ctx
-	}
-	var once sync.Once
-	return linalg.OnEarlyEnd(ctx, func(residual, tolerance float64) {
-		once.Do(func() {
-			o.Doubt(fmt.Sprintf("eigenvectors were not found as exactly as they should be, with an error of %.2g instead of "+
-				"%.2g: they lie very close together, and the codes may be worse than another seed would make them",
-				residual, tolerance))
-		})
-	})
 }
 
 // describe records in the model how it was made. FastHash does so itself, since it may have grown the model.

@@ -95,7 +95,6 @@ type Eigen struct {
 	Values   []float64  // the greatest first
 	Vectors  *mat.Dense // one per row, of length 1, its greatest value positive
 	Residual float64    // the greatest |A v - λ v|, as a share of the greatest |λ|
-	Products int        // vectors that were multiplied
 }
 
 // TopEigenvectors returns the k largest eigenvalues of a symmetric n x n matrix and their eigenvectors, using only
@@ -109,8 +108,7 @@ type Eigen struct {
 //		when V is full: solve V'AV s = λ s, and keep the best of V s                           Rayleigh and Ritz
 //
 // Memory is that of 4 k vectors and 8 blocks, time that of the products and O(n k^2) per restart. It ends when all
-// residuals are below the tolerance or the allowed number of products is used up; in that case OnEarlyEnd is told if
-// the residual is far off.
+// residuals are below the tolerance or the allowed number of products is used up.
 func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
@@ -141,36 +139,13 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 		if err != nil {
 			return nil, err
 		}
-		e.Products = s.products
 		if e.Residual <= o.Tolerance || s.products >= o.Products {
-			if e.Residual > farOff*o.Tolerance {
-				giveUp(ctx, e.Residual, o.Tolerance)
-			}
 			for i := range k {
 				fixSign(e.Vectors.RawRowView(i))
 			}
 			return e, nil
 		}
 		next = residuals
-	}
-}
-
-// farOff is the multiple of the tolerance beyond which a residual is reported.
-const farOff = 100
-
-// earlyEnd is the context key of OnEarlyEnd.
-type earlyEnd struct{}
-
-// OnEarlyEnd returns a context for solvers: each one that stops before reaching its tolerance calls f once, with its
-// residual and the tolerance. Calls may come from several goroutines.
-func OnEarlyEnd(ctx context.Context, f func(residual, tolerance float64)) context.Context {
-	return context.WithValue(ctx, earlyEnd{}, f)
-}
-
-// giveUp calls the function of OnEarlyEnd, if any.
-func giveUp(ctx context.Context, residual, tolerance float64) {
-	if f, ok := ctx.Value(earlyEnd{}).(func(residual, tolerance float64)); ok {
-		f(residual, tolerance)
 	}
 }
 
@@ -194,7 +169,7 @@ func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Eigen{Values: values[:k:k], Vectors: mat.DenseCopyOf(vectors.Slice(0, k, 0, n)), Products: n}, nil
+	return &Eigen{Values: values[:k:k], Vectors: mat.DenseCopyOf(vectors.Slice(0, k, 0, n))}, nil
 }
 
 // subspace is the basis of TopEigenvectors: the first size rows of v, orthonormal, and of av, their products.

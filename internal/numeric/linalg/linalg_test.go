@@ -125,30 +125,6 @@ func TestTopIsTheSameForAnyThreads(t *testing.T) {
 	}
 }
 
-// TestTopSaysWhenItGivesUp: with too few products the vectors were wrong, and nobody heard of it.
-func TestTopSaysWhenItGivesUp(t *testing.T) {
-	values := make([]float64, 400)
-	for i := range values {
-		values[i] = 1 - 1e-3*float64(i)/400 // all of them close together
-	}
-	a := spectrum(2, values)
-	for _, products := range []int{60, 1_000_000} {
-		heard := 0
-		ctx := OnEarlyEnd(background, func(residual, tolerance float64) {
-			if heard++; residual < 1e-6 || tolerance != 1e-8 {
-				t.Errorf("told of a residual of %v and a tolerance of %v", residual, tolerance)
-			}
-		})
-		e, err := TopEigenvectors(ctx, 400, 3, MatrixProduct(a, 1), TopOptions{Products: products})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if far := e.Residual > 1e-6; far != (heard == 1) || far != (products == 60) {
-			t.Errorf("%d products: told %d times of a residual of %v", products, heard, e.Residual)
-		}
-	}
-}
-
 func TestTopStops(t *testing.T) {
 	a := spectrum(1, make([]float64, 100))
 	enough := errors.New("enough")
