@@ -129,7 +129,7 @@ type Table struct {
 // figure is a plot of the table.
 type figure struct {
 	Name string // of its file, without an ending
-	Plot report.Figure
+	Plot report.Lines
 }
 
 // Markdown writes the table and how it was made. Figures are links to files beside it; see WriteFigures.
@@ -145,7 +145,7 @@ func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 		fmt.Fprintf(&b, "\nFailed:\n\n- %s\n", strings.Join(t.Failures, "\n- "))
 	}
 	for _, f := range t.Figures {
-		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", f.Plot.Heading(), f.Name)
+		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", f.Plot.Title, f.Name)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -154,8 +154,10 @@ func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 // WriteFigures writes the figures as SVG files into a folder.
 func (t *Table) WriteFigures(dir string) error {
 	for _, f := range t.Figures {
-		err := fileio.WriteFile(filepath.Join(dir, f.Name+".svg"),
-			func(w io.Writer) error { return report.WriteSVG(w, f.Plot) })
+		err := fileio.WriteFile(filepath.Join(dir, f.Name+".svg"), func(w io.Writer) error {
+			_, err := io.WriteString(w, f.Plot.SVG(""))
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -3,49 +3,50 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"html/template"
+	"math"
 	"slices"
 
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 )
 
-// figure is a plot of the page with its caption.
-type figure struct {
-	name    string // of its anchor in the page
-	caption string // how to read it
-	plot    report.Figure
-}
-
 // mostCurves limits the methods in a plot of curves; the overview and the table show all of them.
 const mostCurves = 8
 
-// figures returns the plots that have data, the overview first.
-func (r *Result) figures() []figure {
+// plots fills in the overview and the plots that have data.
+func (v *view) plots() {
+	r := v.Result
 	rows, focus := r.compared()
 	shown, at := curves(rows), ""
 	if focus > 0 {
 		at = fmt.Sprintf(" at %d bits", focus)
 	}
-	list := []figure{r.overview(rows, at)}
-	reach := report.Lines{
+	v.Overview = "Mean average precision" + at
+	if r.Data.New > 0 {
+		v.Overview = "Mean average precision for new items" + at
+	}
+	for _, row := range rows {
+		v.Bars = append(v.Bars, bar{row, title(row.Method), lead(row), int(math.Round(70 * lead(row) / max(lead(rows[0]), 0.01)))})
+	}
+	v.add("precision-recall", "Higher is better. Each point is a radius around the queries, all of them together.", report.Lines{
 		Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
 		X: report.Axis{Label: "recall", To: 1}, Y: report.Axis{Label: "precision", Zero: true},
-	}
-	reach.Series = series(shown, func(row *eval.Row) (x, y []float64) {
-		for _, p := range row.PRCurve {
-			x, y = append(x, p.Recall), append(y, p.Precision)
-		}
-		return x, y
+		Series: series(shown, func(row *eval.Row) (x, y []float64) {
+			for _, p := range row.PRCurve {
+				x, y = append(x, p.Recall), append(y, p.Precision)
+			}
+			return x, y
+		}),
 	})
-	if reach.Series != nil {
-		list = append(list, figure{"precision-recall",
-			"Higher is better. Each point is a radius around the queries, all of them together.", reach})
+	v.add("lengths", "A line that has become flat says that more bits are not worth their memory.", r.byLength(shown))
+}
+
+// add adds a plot, unless it is empty.
+func (v *view) add(name, caption string, plot report.Lines) {
+	if id := "plot-" + name; len(plot.Series) > 0 {
+		v.Plots = append(v.Plots, drawing{id, plot.Title, caption, template.HTML(plot.SVG(id))}) // escaped
 	}
-	if l := r.byLength(shown); l.Series != nil {
-		list = append(list, figure{"lengths",
-			"A line that has become flat says that more bits are not worth their memory.", l})
-	}
-	return list
 }
 
 // compared returns a row of each method, best first: that of the length of the advised row, or of the longest code
@@ -104,36 +105,6 @@ func series(shown []*eval.Row, points func(*eval.Row) (x, y []float64)) (list []
 		}
 	}
 	return list
-}
-
-// Groups of the overview, by supervision and kind.
-var groups = []report.Group{
-	{Name: "supervised", Style: 0},
-	{Name: "unsupervised", Style: 1},
-	{Name: "floor", Style: 7, Hollow: true},
-	{Name: "reference: no code of this length", Style: 2, Hollow: true},
-}
-
-func (r *Result) overview(rows []*eval.Row, at string) figure {
-	b := report.Bars{Title: "Mean average precision", Desc: "Bars, longest first.", X: report.Axis{Label: "MAP"},
-		Groups: groups}
-	if r.Data.New > 0 {
-		b.Title += " for new items"
-	}
-	b.Title += at
-	for _, row := range rows {
-		group := 1
-		switch {
-		case row.Kind == eval.KindFloor:
-			group = 2
-		case row.Kind == eval.KindReference:
-			group = 3
-		case row.Supervised:
-			group = 0
-		}
-		b.Bars = append(b.Bars, report.Bar{Name: title(row.Method), Value: lead(row), Group: group, Strong: row.Recommended})
-	}
-	return figure{"overview", "Longer is better.", b}
 }
 
 // byLength shows MAP by code length.

@@ -34,8 +34,17 @@ type view struct {
 	When             string // and on which machine
 	Head             []string
 	Lines            []line
-	Overview         drawing
+	Overview         string // its heading
+	Bars             []bar
 	Plots            []drawing
+}
+
+// bar is a row of the overview.
+type bar struct {
+	*eval.Row
+	Title   string
+	MAP     float64
+	Percent int // of the width
 }
 
 // line is a row of the table.
@@ -45,7 +54,7 @@ type line struct {
 	Cells []string // without the method
 }
 
-// drawing is a figure as the page shows it.
+// drawing is a plot as the page shows it.
 type drawing struct {
 	ID, Title, Caption string
 	SVG                template.HTML
@@ -65,15 +74,7 @@ func (r *Result) Write(w io.Writer, heading, command string) error {
 	for i, cells := range rows {
 		v.Lines = append(v.Lines, line{&r.Rows[i], title(r.Rows[i].Method), cells[1:]})
 	}
-	for i, f := range r.figures() {
-		id := "plot-" + f.name
-		d := drawing{id, f.plot.Heading(), f.caption, template.HTML(report.SVG(f.plot, id))} // escaped
-		if i == 0 {
-			v.Overview = d
-		} else {
-			v.Plots = append(v.Plots, d)
-		}
-	}
+	v.plots()
 	var b bytes.Buffer // so that nothing is written if the template fails
 	if err := page.Execute(&b, v); err != nil {
 		return err

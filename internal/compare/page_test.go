@@ -164,8 +164,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("the %s lack %q: %s", c.place, c.facts, part)
 		}
 	}
-	if n := strings.Count(page, "<svg "); n != 3 {
-		t.Errorf("the page has %d plots, want 3", n)
+	if n := strings.Count(page, "<svg "); n != 2 {
+		t.Errorf("the page has %d plots, want 2", n)
 	}
 	plain := shown()
 	plain.Data.New, plain.Rows, plain.Warnings = 0, plain.Rows[3:4], nil

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Axis maps numbers to positions. The zero value fits the data.
@@ -64,32 +63,5 @@ func niceStep(span float64) float64 {
 	return 20 * power
 }
 
-// number formats a number for a chart: at most four significant digits below 10,000, with commas between thousands.
-func number(v float64) string {
-	if v == 0 {
-		return "0"
-	}
-	if size := math.Abs(v); size < 1e-4 || size >= 1e12 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	digits := max(0, 3-int(math.Floor(float64(math.Log10(math.Abs(v)))+1e-9)))
-	if math.Abs(v) < 1 {
-		digits = min(digits, 4)
-	}
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	whole, fraction, _ := strings.Cut(text, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "−", whole[1:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if fraction != "" {
-		return sign + whole + "." + fraction
-	}
-	return sign + whole
-}
+// number formats a number for a chart, with at most four digits after the point.
+func number(v float64) string { return strconv.FormatFloat(math.Round(v*1e4)/1e4, 'f', -1, 64) }
