@@ -277,9 +277,6 @@ func (f *fit) regress(ctx context.Context) ([]linalg.Regression, linalg.Regressi
 					return nil, linalg.Regression{}, err
 				}
 			}
-			if err := sums.Keep(ctx); err != nil {
-				return nil, linalg.Regression{}, err
-			}
 		}
 	}
 	if f.kernel {

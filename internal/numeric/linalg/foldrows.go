@@ -87,8 +87,8 @@ type kernelSystem struct {
 	factor      *ridge  // nil before the first penalty
 }
 
-// system centres the products of all folds but two, which may be equal, or -1 for none.
-func (f *foldKernel) system(without, and int) *kernelSystem {
+// system centres the products.
+func (f *foldKernel) system(_ context.Context, _, without, and int) (ridgeSystem, error) {
 	s := &kernelSystem{foldKernel: f, rate: make([]float64, f.targets)}
 	total := 0.0
 	for i, r := range f.rows {
@@ -132,19 +132,17 @@ func (f *foldKernel) system(without, and int) *kernelSystem {
 		}
 	}
 	s.variance = trace / float64(f.z.Cols)
-	return s
+	return s, nil
 }
 
-// solve returns γ with a row for every row, 0 for those outside the folds, and the bias, for a penalty.
-func (s *kernelSystem) solve(
-	ctx context.Context, threads int, penalty float64,
-) (gamma vectors.Matrix, bias []float64, err error) {
+// solve returns γ with a row for every row, 0 for those outside the folds, and the bias.
+func (s *kernelSystem) solve(ctx context.Context, threads int, penalty float64) (r Regression, err error) {
 	if s.factor, err = factorFor(ctx, threads, s.a, penalty*s.variance, s.factor); err != nil {
-		return gamma, nil, err
+		return r, err
 	}
 	b := copied(s.b)
 	if err := s.factor.solve(ctx, b); err != nil {
-		return gamma, nil, err
+		return r, err
 	}
 	n, c := len(s.rows), s.targets
 	sum := make([]float64, c) // Σ α
@@ -154,61 +152,35 @@ func (s *kernelSystem) solve(
 			sum[t] += float64(root * float64(v))
 		}
 	}
-	gamma = vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
-	bias = append(bias, s.rate...)
+	r = Regression{vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}, slices.Clone(s.rate), penalty}
 	for i, row := range s.list {
-		root, out := math.Sqrt(s.share[i]), gamma.Row(row)
+		root, out := math.Sqrt(s.share[i]), r.Weight.Row(row)
 		for t, v := range b.Row(i) {
 			out[t] = float32(float64(root*float64(v)) - float64(s.share[i]*sum[t]))
-			bias[t] -= float64(float64(out[t]) * s.with[i])
+			r.Bias[t] -= float64(float64(out[t]) * s.with[i])
 		}
 	}
-	return gamma, bias, nil
+	return r, nil
 }
 
-func (f *foldKernel) fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error) {
-	gamma, bias, err := f.system(without, without).solve(ctx, threads, penalty)
-	if err != nil {
-		return Regression{}, err
-	}
-	c, d := f.targets, f.z.Cols
-	w := vectors.Matrix{Rows: c, Cols: d, Data: make([]float32, c*d)}
-	if err := gemm.Mul(ctx, threads, MatrixView(w), MatrixView(gamma).T(), MatrixView(f.z)); err != nil {
-		return Regression{}, err
+// weigh returns W = Σ γ_i z_i.
+func (f *foldKernel) weigh(ctx context.Context, threads int, r Regression) (Regression, error) {
+	c, d, gamma := f.targets, f.z.Cols, r.Weight
+	r.Weight = vectors.Matrix{Rows: c, Cols: d, Data: make([]float32, c*d)}
+	if err := gemm.Mul(ctx, threads, MatrixView(r.Weight), MatrixView(gamma).T(), MatrixView(f.z)); err != nil {
+		return r, err
 	}
 	for t := range c {
-		bias[t] -= Dot32(w.Row(t), f.mean)
+		r.Bias[t] -= Dot32(r.Weight.Row(t), f.mean)
 	}
-	return Regression{Weight: w, Bias: bias, Ridge: penalty}, nil
+	return r, nil
 }
 
-func (f *foldKernel) errors(
-	ctx context.Context, threads int, penalties []float64, j, k int,
-) (ofJ, ofK []float64, err error) {
-	s := f.system(j, k)
-	for _, penalty := range penalties {
-		gamma, bias, err := s.solve(ctx, threads, penalty)
-		if err != nil {
-			return nil, nil, err
-		}
-		inJ, err := f.error(ctx, gamma, bias, j)
-		if err != nil {
-			return nil, nil, err
-		}
-		inK, err := f.error(ctx, gamma, bias, k)
-		if err != nil {
-			return nil, nil, err
-		}
-		ofJ, ofK = append(ofJ, inJ), append(ofK, inK)
-	}
-	return ofJ, ofK, nil
-}
-
-// error returns the sum of the squared errors of a fit in a fold.
-func (f *foldKernel) error(ctx context.Context, gamma vectors.Matrix, bias []float64, fold int) (float64, error) {
+func (f *foldKernel) error(ctx context.Context, _ int, fit Regression, fold int) (float64, error) {
 	lo, hi, c := f.start[fold], f.start[fold+1], f.targets
 	answers := make([]float32, (hi-lo)*c)
-	err := gemm.Mul(ctx, 1, gemm.RowMajor(hi-lo, c, answers), MatrixView(f.k.Slice(lo, hi)), MatrixView(gamma))
+	err := gemm.Mul(ctx, 1, gemm.RowMajor(hi-lo, c, answers), MatrixView(f.k.Slice(lo, hi)),
+		MatrixView(fit.Weight))
 	if err != nil {
 		return 0, err
 	}
@@ -216,7 +188,7 @@ func (f *foldKernel) error(ctx context.Context, gamma vectors.Matrix, bias []flo
 	for i, r := range f.rows[lo:hi] {
 		square := 0.0
 		for t, v := range answers[i*c : (i+1)*c] {
-			e := float64(v) + bias[t]
+			e := float64(v) + fit.Bias[t]
 			if slices.Contains(r.targets, int32(t)) {
 				e--
 			}

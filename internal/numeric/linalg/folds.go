@@ -45,12 +45,19 @@ type foldRow struct {
 	weight  float64
 }
 
-// crossFitter is what both kinds of systems can do, on some threads. These do not change a bit of the results.
+// crossFitter makes systems and uses their fits, on some threads. These do not change a bit of the results.
 type crossFitter interface {
-	// fit fits all folds but one, which may be -1 for none.
-	fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error)
-	// errors returns the squared errors in the folds j and k of the fits without both, for each penalty.
-	errors(ctx context.Context, threads int, penalties []float64, j, k int) (ofJ, ofK []float64, err error)
+	// system returns the system of all folds but two, which may be equal, or -1 for none.
+	system(ctx context.Context, threads, without, and int) (ridgeSystem, error)
+	// error returns the sum of the squared errors of a fit in a fold.
+	error(ctx context.Context, threads int, r Regression, fold int) (float64, error)
+	// weigh turns a fit to what a system knows of the rows into one to the rows.
+	weigh(ctx context.Context, threads int, r Regression) (Regression, error)
+}
+
+// ridgeSystem is the system of some folds.
+type ridgeSystem interface {
+	solve(ctx context.Context, threads int, penalty float64) (Regression, error)
 }
 
 // Regression is a fit: answer t for z is Weight.Row(t) · z + Bias[t].
@@ -65,8 +72,7 @@ func NewFolds(folds, dim, targets, threads int) *Folds {
 	return &Folds{dim: dim, targets: targets, threads: threads, weight: make([]float64, folds)}
 }
 
-// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere. The row must not
-// change before Keep is called.
+// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere.
 func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32, weight float64) error {
 	f.weight[fold] += weight
 	row := foldRow{z, fold, targets, weight}
@@ -86,14 +92,6 @@ func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32,
 	}
 	f.rows = nil
 	return f.sums.add(ctx, row)
-}
-
-// Keep copies what is needed of the rows added so far: many at once, on all threads.
-func (f *Folds) Keep(ctx context.Context) error {
-	if f.sums == nil {
-		return nil // all are copies
-	}
-	return f.sums.keep(ctx)
 }
 
 // CrossFit returns, for each fold, the fit to the others, and the fit to all. Penalties are relative to all rows;
@@ -118,17 +116,21 @@ func (f *Folds) CrossFit(ctx context.Context, penalties []float64) (each []Regre
 	each = make([]Regression, folds+1)
 	fails := make([]error, folds+1)
 	threads := f.share(folds + 1)
+	wrong = append([][]float64{total}, wrong...) // all folds first: they have the most rows
 	err = par.For(ctx, f.threads, folds+1, func(k int) {
-		if k == 0 { // which has the most rows
-			each[folds], fails[folds] = by.fit(ctx, threads, penalties[least(total)], -1)
-		} else {
-			each[k-1], fails[k-1] = by.fit(ctx, threads, penalties[least(wrong[k-1])], k-1)
+		s, err := by.system(ctx, threads, k-1, k-1)
+		if err == nil {
+			each[k], err = s.solve(ctx, threads, penalties[least(wrong[k])])
 		}
+		if err == nil {
+			each[k], err = by.weigh(ctx, threads, each[k])
+		}
+		fails[k] = err
 	})
 	if err = errors.Join(append(fails, err)...); err != nil {
 		return nil, all, err
 	}
-	return each[:folds], each[folds], nil
+	return each[1:], each[0], nil
 }
 
 // fitter returns the systems of the rows added so far, which must be all.
@@ -156,28 +158,44 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 	if len(penalties) == 1 {
 		return wrong, nil
 	}
-	type pair struct {
-		j, k     int
-		ofJ, ofK []float64
-		err      error
-	}
-	var pairs []pair
-	for _, p := range f.pairs() {
-		pairs = append(pairs, pair{j: p[0], k: p[1]})
-	}
+	pairs := f.pairs()
+	found, fails := make([][2][]float64, len(pairs)), make([]error, len(pairs))
 	threads := f.share(len(pairs))
 	err := par.For(ctx, f.threads, len(pairs), func(i int) {
-		p := &pairs[i]
-		p.ofJ, p.ofK, p.err = by.errors(ctx, threads, penalties, p.j, p.k)
+		found[i], fails[i] = pairErrors(ctx, by, threads, penalties, pairs[i])
 	})
-	for _, p := range pairs {
-		if err = errors.Join(err, p.err); err != nil {
-			return nil, err
-		}
-		add(wrong[p.k], p.ofJ)
-		add(wrong[p.j], p.ofK)
+	if err = errors.Join(append(fails, err)...); err != nil {
+		return nil, err
 	}
-	return wrong, err
+	for i, p := range pairs {
+		add(wrong[p[1]], found[i][0])
+		add(wrong[p[0]], found[i][1])
+	}
+	return wrong, nil
+}
+
+// pairErrors returns the squared errors in both folds of a pair of the fits without them, for each penalty.
+func pairErrors(
+	ctx context.Context, by crossFitter, threads int, penalties []float64, pair [2]int,
+) (found [2][]float64, err error) {
+	s, err := by.system(ctx, threads, pair[0], pair[1])
+	if err != nil {
+		return found, err
+	}
+	for _, penalty := range penalties {
+		r, err := s.solve(ctx, threads, penalty)
+		if err != nil {
+			return found, err
+		}
+		for side, fold := range pair {
+			e, err := by.error(ctx, threads, r, fold)
+			if err != nil {
+				return found, err
+			}
+			found[side] = append(found[side], e)
+		}
+	}
+	return found, nil
 }
 
 // share returns how many threads each of some systems gets that are solved at the same time, rounded up: a few more

@@ -36,7 +36,6 @@ type foldSum struct {
 // waiting holds rows that are not yet in the sums.
 type waiting struct {
 	z       vectors.Matrix
-	others  [][]float32 // the last rows, which are not copied to z yet
 	weight  []float64
 	targets []int32 // of all rows, back to back
 	ends    []int   // where those of each row end
@@ -63,7 +62,7 @@ func (f *foldSums) add(ctx context.Context, r foldRow) error {
 		p.count[t] += r.weight
 	}
 	w := &p.wait
-	w.others, w.weight = append(w.others, r.z), append(w.weight, r.weight)
+	w.z.Rows, w.z.Data, w.weight = w.z.Rows+1, append(w.z.Data, r.z...), append(w.weight, r.weight)
 	w.targets = append(w.targets, r.targets...)
 	w.ends = append(w.ends, len(w.targets))
 	if len(w.weight) == GramRows {
@@ -72,51 +71,16 @@ func (f *foldSums) add(ctx context.Context, r foldRow) error {
 	return nil
 }
 
-// keep copies the waiting rows that belong to the caller.
-func (f *foldSums) keep(ctx context.Context) error {
-	for k := range f.parts {
-		w := &f.parts[k].wait
-		first := w.grow()
-		err := par.Blocks(ctx, f.threads, len(w.others), 16, func(_, lo, hi int) {
-			for i := lo; i < hi; i++ {
-				copy(w.z.Row(first+i), w.others[i])
-			}
-		})
-		if err != nil {
-			return err
-		}
-		w.dropOthers()
-	}
-	return nil
-}
-
-// grow makes room in z for all rows and returns the number of those that are there.
-func (w *waiting) grow() int {
-	there := w.z.Rows
-	w.z.Rows += len(w.others)
-	w.z.Data = w.z.Data[:w.z.Rows*w.z.Cols]
-	return there
-}
-
-func (w *waiting) dropOthers() {
-	clear(w.others)
-	w.others = w.others[:0]
-}
-
 // sumColumns is the number of columns whose sums one thread takes, row after row.
 const sumColumns = 32
 
 // flush adds the waiting rows to the sums.
 func (p *foldSum) flush(ctx context.Context, threads int) error {
 	w, d := &p.wait, p.wait.z.Cols
-	there := w.grow()
 	err := par.Blocks(ctx, threads, d, sumColumns, func(_, lo, hi int) {
 		sum, first := p.sum[lo:hi], 0
 		for i, weight := range w.weight {
 			z := w.z.Row(i)[lo:hi]
-			if i >= there {
-				copy(z, w.others[i-there][lo:hi])
-			}
 			addWeighted(sum, weight, z)
 			for _, t := range w.targets[first:w.ends[i]] {
 				addWeighted(p.cross[int(t)*d+lo:][:hi-lo], weight, z)
@@ -132,8 +96,7 @@ func (p *foldSum) flush(ctx context.Context, threads int) error {
 	if err == nil && w.z.Rows > 0 {
 		err = p.gram.Add(ctx, MatrixView(w.z))
 	}
-	w.dropOthers()
-	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.others, w.weight[:0], w.targets[:0], w.ends[:0]}
+	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.weight[:0], w.targets[:0], w.ends[:0]}
 	return err
 }
 
@@ -163,8 +126,8 @@ type foldSystem struct {
 	factor     *ridge  // nil before the first penalty
 }
 
-// system adds up all folds but two, which may be equal, or -1 for none.
-func (f *foldSums) system(ctx context.Context, threads, without, and int) (*foldSystem, error) {
+// system adds up the sums.
+func (f *foldSums) system(ctx context.Context, threads, without, and int) (ridgeSystem, error) {
 	d, c, n := f.dim, f.targets, 0.0
 	s := &foldSystem{mean: make([]float64, d), rate: make([]float64, c),
 		a: vectors.Matrix{Rows: d, Cols: d, Data: make([]float32, d*d)},
@@ -231,7 +194,6 @@ func copied(x vectors.Matrix) vectors.Matrix {
 	return x
 }
 
-// solve fits with a penalty.
 func (s *foldSystem) solve(ctx context.Context, threads int, penalty float64) (r Regression, err error) {
 	if s.factor, err = factorFor(ctx, threads, s.a, penalty*s.variance, s.factor); err != nil {
 		return r, err
@@ -253,41 +215,10 @@ func (s *foldSystem) solve(ctx context.Context, threads int, penalty float64) (r
 	return r, nil
 }
 
-func (f *foldSums) fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error) {
-	s, err := f.system(ctx, threads, without, without)
-	if err != nil {
-		return Regression{}, err
-	}
-	return s.solve(ctx, threads, penalty)
-}
+func (f *foldSums) weigh(_ context.Context, _ int, r Regression) (Regression, error) { return r, nil }
 
-func (f *foldSums) errors(
-	ctx context.Context, threads int, penalties []float64, j, k int,
-) (ofJ, ofK []float64, err error) {
-	s, err := f.system(ctx, threads, j, k)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, penalty := range penalties {
-		r, err := s.solve(ctx, threads, penalty)
-		if err != nil {
-			return nil, nil, err
-		}
-		inJ, err := f.parts[j].error(ctx, threads, r)
-		if err != nil {
-			return nil, nil, err
-		}
-		inK, err := f.parts[k].error(ctx, threads, r)
-		if err != nil {
-			return nil, nil, err
-		}
-		ofJ, ofK = append(ofJ, inJ), append(ofK, inK)
-	}
-	return ofJ, ofK, nil
-}
-
-// error returns the sum of the squared errors of a fit in the fold.
-func (p *foldSum) error(ctx context.Context, threads int, r Regression) (float64, error) {
+func (f *foldSums) error(ctx context.Context, threads int, r Regression, fold int) (float64, error) {
+	p := &f.parts[fold]
 	c, d := r.Weight.Rows, r.Weight.Cols
 	g := p.gram.Lower()
 	// Only the lower triangle of the symmetric G is stored: w'Gw = 2 w'Lw - Σ w_j² G_jj.
