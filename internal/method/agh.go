@@ -34,7 +34,6 @@ import (
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -56,7 +55,7 @@ func (m agh) withDefaults() (agh, error) {
 	if m.Anchors < 1 || m.Anchors > maxAnchors {
 		return m, fmt.Errorf("an anchor graph of %d anchors: give 1 to %d", m.Anchors, maxAnchors)
 	}
-	return m, solve.CheckSize(m.Bits, 1)
+	return m, checkSize(m.Bits, 1)
 }
 
 func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
@@ -95,7 +94,7 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		above, below := z.thresholds(w.RawRowView(k))
 		curves.Curves = append(curves.Curves, fold(k, above, below))
 	}
-	return model.Compose(solve.AxisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight},
+	return model.Compose(axisSigns(m.Bits, make([]float32, m.Bits)), front, &model.Affine{Weight: weight},
 		curves), nil
 }
 
@@ -123,7 +122,7 @@ func fold(column int, above, below float64) model.Curve {
 // graph finds the anchors and the width of the kernel exp(-|x - a|² / width): the squared mean distance to the s-th
 // nearest anchor.
 func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Gaussian, error) {
-	sample, err := solve.SampleRows(ctx, x, aghSample, m.Seed)
+	sample, err := sampleRows(ctx, x, aghSample, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error
 		if err != nil {
 			return nil, err
 		}
-		if len(z.at)+c.X.Rows*near > solve.MaxValues {
+		if len(z.at)+c.X.Rows*near > maxValues {
 			return nil, errors.New("the anchor graph of all rows does not fit into memory: learn from fewer rows")
 		}
 		for i := range c.X.Rows {
@@ -239,7 +238,7 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 // number above is unknown, it computes all for a small matrix, and twice as many each time for a large one.
 func topBelowOne(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
-	if n <= solve.SmallSide {
+	if n <= smallSide {
 		return linalg.AllEigenvectors(m)
 	}
 	for want := k + 8; ; want *= 2 {

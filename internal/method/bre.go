@@ -37,7 +37,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -61,21 +60,21 @@ func (m bre) withDefaults() bre {
 
 func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m = m.withDefaults()
-	if err := solve.CheckSize(m.Bits, src.Dim()); err != nil {
+	if err := checkSize(m.Bits, src.Dim()); err != nil {
 		return nil, err
 	}
-	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
+	l, err := drawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	// Points are drawn from a pool, so that kernel values of a point shared by several bits are stored once.
 	pool := min(l.Rows, m.Bits*m.Points)
-	if n := float64(l.Rows); n*float64(pool) > solve.MaxWeights || n*n*m.Share > solve.MaxWeights/4 {
+	if n := float64(l.Rows); n*float64(pool) > maxWeights || n*n*m.Share > maxWeights/4 {
 		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in "+
 			"memory: take fewer rows",
 			l.Rows, m.Share, m.Points, m.Bits)
 	}
-	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
+	x, err := readRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +82,12 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	mean := solve.CentreRows(x)
+	mean := centreRows(x)
 	for i := range x.Rows {
-		solve.ScaleToUnit(x.Row(i))
+		scaleToUnit(x.Row(i))
 	}
 	points := vectors.Matrix{Rows: pool, Cols: x.Cols, Data: make([]float32, 0, pool*x.Cols)}
-	for _, i := range solve.DrawDistinct(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
+	for _, i := range drawDistinct(x.Rows, pool, rand.New(rand.NewPCG(m.Seed, 'A'))) {
 		points.Data = append(points.Data, x.Row(i)...)
 	}
 	k := vectors.Matrix{Rows: x.Rows, Cols: pool, Data: make([]float32, x.Rows*pool)}
@@ -105,7 +104,7 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 		linalg.MatrixView(points)); err != nil {
 		return nil, err
 	}
-	return solve.Checked(p)
+	return checked(p)
 }
 
 // weights returns W, a row per bit and a column for each of k, scaled to a largest entry of 1 per row: the scale does
@@ -209,7 +208,7 @@ func newReconstruction(ctx context.Context, m bre, k vectors.Matrix, pairs []aff
 		rng := rand.New(rand.NewPCG(m.Seed, 'W'<<32|uint64(b)))
 		w, column := r.w[b*m.Points:(b+1)*m.Points], r.column[b*m.Points:(b+1)*m.Points]
 		for q := range w {
-			w[q] = 0.001 * float64(solve.Gaussian(rng))
+			w[q] = 0.001 * float64(drawNormal(rng))
 			column[q] = int32(rng.IntN(k.Cols))
 		}
 		for i := range n {

@@ -36,7 +36,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -56,7 +55,7 @@ const (
 
 func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	d := src.Dim()
-	if err := solve.CheckSize(m.Bits, d); err != nil {
+	if err := checkSize(m.Bits, d); err != nil {
 		return nil, err
 	}
 	if m.Rows == 0 {
@@ -65,11 +64,11 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 			m.Rows = maxSide
 		}
 	}
-	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
+	l, err := drawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	y, err := l.Targets()
+	y, err := l.targets()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if y.Several {
 		m.TargetRidge = 1
 	}
-	standard, err := solve.Standardise(ctx, l.Source, float64(d))
+	standard, err := standardise(ctx, l.Source, float64(d))
 	if err != nil {
 		return nil, err
 	}
@@ -88,25 +87,25 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 		return nil, err
 	}
 	directions := linalg.Single(w)
-	v, err := solve.ReadThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
+	v, err := readThrough(ctx, x, l.Rows, m.Threads, &model.Affine{Weight: directions})
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := solve.RotateToCorners(ctx, v, m.Bits, itqSteps, m.Seed, m.Threads)
+	r, _, err := rotateToCorners(ctx, v, m.Bits, itqSteps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
 	// The rows' scale is the same for all columns, so the signs do not depend on it.
-	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions),
+	return checked(&model.Projection{Mean: standard.Mean, Weight: rotatedRows(r, directions),
 		Threshold: make([]float32, m.Bits)})
 }
 
 // correlations returns the directions wρ, one per row, and ρ, the greatest first, for standardised rows and their
 // classes or tags: as many as there are bits, but no more than classes, tags or columns.
 func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
-	y solve.Targets) (w *mat.Dense, rho []float64, err error) {
+	y targets) (w *mat.Dense, rho []float64, err error) {
 	n, d, c := y.Rows(), x.Dim(), y.Classes
-	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > solve.MaxWeights {
+	if c > maxTargets || min(n, d) > maxSide || float64(c)*float64(max(n, d)) > maxWeights {
 		return nil, nil, fmt.Errorf("correlations of %d rows of %d dimensions with %d classes or tags: at most %d rows or "+
 			"dimensions and %d classes or tags fit in memory",
 			n, d, c, maxSide, maxTargets)
@@ -166,7 +165,7 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 }
 
 // covariance returns Cyy without its ridge, row by row.
-func covariance(t solve.Targets) []float64 {
+func covariance(t targets) []float64 {
 	c, n := t.Classes, float64(t.Rows())
 	cov, count := make([]float64, c*c), t.Counts()
 	for i := range t.Rows() {
@@ -186,7 +185,7 @@ func covariance(t solve.Targets) []float64 {
 
 // solveByColumns returns Z = Cxx^-1 Cxy and Cxy, both with a row per class or tag, from the d x d matrix Cxx.
 func (m ccaITQ) solveByColumns(ctx context.Context, x vectors.Source,
-	y solve.Targets) (z, cross *mat.Dense, err error) {
+	y targets) (z, cross *mat.Dense, err error) {
 	d, c := x.Dim(), y.Classes
 	g := linalg.NewGram(d, m.Threads)
 	cross = mat.NewDense(c, d, nil)
@@ -220,9 +219,9 @@ func (m ccaITQ) solveByColumns(ctx context.Context, x vectors.Source,
 }
 
 // solveByRows is like solveByColumns, using the n x n matrix XX'.
-func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
+func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y targets) (z, cross *mat.Dense, err error) {
 	n, d, c := y.Rows(), src.Dim(), y.Classes
-	x, err := solve.ReadRows(ctx, src, n)
+	x, err := readRows(ctx, src, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -270,7 +269,7 @@ func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Tar
 }
 
 // addByTarget adds every row of a chunk to the rows of sum for its classes or tags.
-func addByTarget(sum *mat.Dense, t solve.Targets, c vectors.Chunk) {
+func addByTarget(sum *mat.Dense, t targets, c vectors.Chunk) {
 	for i := range c.X.Rows {
 		for _, k := range t.Row(c.First + i) {
 			row := sum.RawRowView(int(k))

@@ -10,13 +10,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
 
 // correlationsByDefinition solves Cxy Cyy^-1 Cyx w = ρ² Cxx w with dense matrices in double precision, and returns ρ.
-func correlationsByDefinition(t *testing.T, x vectors.Matrix, y solve.Targets, lambda, mu float64) []float64 {
+func correlationsByDefinition(t *testing.T, x vectors.Matrix, y targets, lambda, mu float64) []float64 {
 	t.Helper()
 	n, d, c := x.Rows, x.Cols, y.Classes
 	xs, ys := mat.NewDense(n, d, nil), mat.NewDense(n, c, nil)
@@ -70,9 +69,9 @@ func correlationsByDefinition(t *testing.T, x vectors.Matrix, y solve.Targets, l
 }
 
 // randomTargets draws a class, or some tags, for each row, which the first columns of x tell roughly.
-func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) solve.Targets {
+func randomTargets(seed uint64, x vectors.Matrix, classes int, several bool) targets {
 	rng := rand.New(rand.NewPCG(seed, 6))
-	y := solve.Targets{Classes: classes, Start: []int{0}, Several: several}
+	y := targets{Classes: classes, Start: []int{0}, Several: several}
 	for i := range x.Rows {
 		for k := range classes {
 			if several && float64(x.Row(i)[k])+rng.NormFloat64() > 1 {
@@ -107,7 +106,7 @@ func TestCorrelationsAreThoseOfADenseSolve(t *testing.T) {
 		{"more columns than rows", 60, 90, 4, false, 0.1, 1e-4},
 	} {
 		x := methodtest.RandomRows(3, c.rows, c.cols)
-		mean := solve.CentreRows(x)
+		mean := centreRows(x)
 		if len(mean) != c.cols {
 			t.Fatal("wrong mean")
 		}

@@ -2,7 +2,7 @@
 // ICASSP 2017): the baseline for every supervised method, because if queries and training rows have the same classes, a
 // good classifier is a good code.
 //
-//	scores    s(x) = W x + b, by logistic regression tuned on rows held out (solve.FitLogistic); for tags one question
+//	scores    s(x) = W x + b, by logistic regression tuned on rows held out (fitLogistic); for tags one question
 //	          each
 //	one-hot   bit c = [c is the greatest score]; for tags bit c = [s_c >= 0]
 //	hashed    bit k = [w_k · (p(x) - mean) >= 0],   p_c = exp(s_c) / Σ exp(s), w_k ~ N(0, I) as in lsh.go
@@ -25,7 +25,6 @@ import (
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/portable"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -47,7 +46,7 @@ func (m classifier) Train(ctx context.Context, x *supervision.Data) (*model.Mode
 			bits = len(used.Tags.Names)
 		}
 	}
-	if err := solve.CheckSize(bits, 1); err != nil { // now, not after learning
+	if err := checkSize(bits, 1); err != nil { // now, not after learning
 		return nil, err
 	}
 	c, err := FitClassifier(ctx, x, m.Options)
@@ -69,7 +68,7 @@ type Classifier struct {
 	Several bool     // tags: any number of them, each with a probability of its own
 	Scale   string   // how columns were scaled before the penalty weighed them, and why, in words
 
-	fit *solve.Logistic
+	scores *model.Affine
 }
 
 // FitClassifier learns to tell the classes or tags of the data apart: by multinomial logistic regression, or by one
@@ -80,15 +79,15 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 		return nil, err
 	}
 	o = o.withDefaults()
-	l, err := solve.DrawLabelled(d, -1, 0)
+	l, err := drawLabelled(d, -1, 0)
 	if err != nil {
 		return nil, err
 	}
-	y, err := l.Targets()
+	y, err := l.targets()
 	if err != nil {
 		return nil, err
 	}
-	if err := solve.CheckSize(1, d.Dim()*y.Classes); err != nil {
+	if err := checkSize(1, d.Dim()*y.Classes); err != nil {
 		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
 	}
 	q, err := l.QuantizerBy(ctx, vectors.Clipped) // the classifier counts on bins of equal width
@@ -99,19 +98,18 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	if err != nil {
 		return nil, err
 	}
-	way := map[string]solve.Scaling{StandardizeOn: solve.ScaleEach, StandardizeOff: solve.ScaleAlike}[o.Standardize]
-	fit, err := solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Scale: way, Seed: o.Seed, Threads: o.Threads})
+	scores, chosen, err := fitLogistic(ctx, columns, y, o)
 	if err != nil {
 		return nil, err
 	}
-	c := &Classifier{Several: y.Several, Scale: "columns as they are", fit: fit}
-	if fit.Scale == solve.ScaleEach {
+	c := &Classifier{Several: y.Several, Scale: "columns as they are", scores: scores}
+	if chosen.scale == StandardizeOn {
 		c.Scale = "columns standardised"
 	}
-	if way == solve.ScaleEither {
-		c.Scale += ": chosen by the loss of rows held out"
-	} else {
+	if o.namesScale() {
 		c.Scale += " as asked"
+	} else {
+		c.Scale += ": chosen by the loss of rows held out"
 	}
 	if c.Several {
 		c.Names = l.Tags.Names
@@ -125,9 +123,9 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 // sum to one. It panics if the rows have a different width from the training rows.
 func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
 	if !c.Several {
-		return model.Transform(ctx, threads, x, c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true})
+		return model.Transform(ctx, threads, x, c.scores, &model.Winner{Cols: len(c.Names), Soft: true})
 	}
-	p, err := model.Transform(ctx, threads, x, c.fit.Scores)
+	p, err := model.Transform(ctx, threads, x, c.scores)
 	for i, s := range p.Data {
 		e := portable.ExpBelowZero(-math.Abs(float64(s)))
 		if p.Data[i] = float32(1 / (1 + e)); s < 0 {
@@ -173,19 +171,19 @@ func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
 // OneHot returns the answer as a code: one bit per class or tag.
 func (c *Classifier) OneHot() (model.Encoder, error) {
 	n := len(c.Names)
-	if err := solve.CheckSize(n, n); err != nil {
+	if err := checkSize(n, n); err != nil {
 		return nil, err
 	}
 	if c.Several {
-		return model.Compose(solve.AxisSigns(n, make([]float32, n)), c.fit.Scores), nil
+		return model.Compose(axisSigns(n, make([]float32, n)), c.scores), nil
 	}
 	half := slices.Repeat([]float32{0.5}, n)
-	return model.Compose(solve.AxisSigns(n, half), c.fit.Scores, &model.Winner{Cols: n}), nil
+	return model.Compose(axisSigns(n, half), c.scores, &model.Winner{Cols: n}), nil
 }
 
 // Hashed returns the class or tag shares as a code of o.Bits bits, by hyperplanes around the mean of x.
 func (c *Classifier) Hashed(ctx context.Context, x *supervision.Data, o Options) (model.Encoder, error) {
-	maps := []model.Map{c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true}}
+	maps := []model.Map{c.scores, &model.Winner{Cols: len(c.Names), Soft: true}}
 	hashed, err := lsh{o.withDefaults()}.learn(ctx, x.With(model.Through(x, o.Threads, maps...)))
 	if err != nil {
 		return nil, err

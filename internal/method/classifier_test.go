@@ -48,7 +48,7 @@ func TestClassifierProbabilities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scores, err := model.Transform(ctx, 1, x, c.fit.Scores)
+		scores, err := model.Transform(ctx, 1, x, c.scores)
 		if err != nil {
 			t.Fatal(err)
 		}

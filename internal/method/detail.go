@@ -18,7 +18,6 @@ import (
 	"fmt"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -104,7 +103,7 @@ func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int)
 		return nil, err
 	}
 	part := d.Only(some)
-	x, err := solve.ReadRows(ctx, vectors.Select(d.Source, some), part.Rows)
+	x, err := readRows(ctx, vectors.Select(d.Source, some), part.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +131,7 @@ func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int)
 	turn := &model.Affine{
 		Mean: mean, Weight: vectors.Matrix{Rows: bits, Cols: d.Dim(), Data: e.(*model.Projection).Weight},
 	}
-	return model.Compose(solve.AxisSigns(bits, make([]float32, bits)), front, turn), nil
+	return model.Compose(axisSigns(bits, make([]float32, bits)), front, turn), nil
 }
 
 // withoutClassMeans returns rows from which the mean of their class is subtracted.

@@ -18,7 +18,6 @@ import (
 	"fmt"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -31,14 +30,14 @@ const itqSteps = 50
 
 func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, d := m.Bits, x.Dim()
-	if err := solve.CheckSize(bits, d); err != nil {
+	if err := checkSize(bits, d); err != nil {
 		return nil, err
 	}
 	if bits > d {
 		return nil, &BitsError{bits, d,
 			fmt.Sprintf("rotated principal components give one bit per dimension, and the vectors have %d", d)}
 	}
-	front, _, err := solve.PrincipalComponents(ctx, x, bits, m.Seed, m.Threads)
+	front, _, err := principalComponents(ctx, x, bits, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +45,10 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := solve.RotateToCorners(ctx, v.X, bits, itqSteps, m.Seed, m.Threads)
+	r, _, err := rotateToCorners(ctx, v.X, bits, itqSteps, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &model.Projection{Mean: front.Mean, Weight: solve.RotatedRows(r, front.Weight),
+	return &model.Projection{Mean: front.Mean, Weight: rotatedRows(r, front.Weight),
 		Threshold: make([]float32, bits)}, nil
 }

@@ -1,7 +1,7 @@
 // Kernel-based supervised hashing (Liu, Wang, Ji, Jiang and Chang: Supervised Hashing with Kernels, CVPR 2012).
 //
-//	h(x) = sign(a · k(x))      k: centred Gaussian similarities with m anchors (solve.GaussianKernel)
-//	minimise |Σ_b y_b y_b' - r S_0|²      y_b = sign(K a_b) over l rows, r bits, S_0: solve.Likeness
+//	h(x) = sign(a · k(x))      k: centred Gaussian similarities with m anchors (gaussianKernel)
+//	minimise |Σ_b y_b y_b' - r S_0|²      y_b = sign(K a_b) over l rows, r bits, S_0: likeness
 //
 // greedily: with the residue S = r S_0 - Σ_p y_p y_p' of the bits before it, bit b maximises y'Sy.
 //
@@ -25,15 +25,17 @@ package method
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/numeric/portable"
-	"hashgrove/internal/numeric/solve"
+	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 )
 
@@ -51,19 +53,18 @@ const kshSteps = 500
 func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Anchors = cmp.Or(m.Anchors, 300)
 	m.Rows = cmp.Or(m.Rows, 5000)
-	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
+	if err := checkAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
+	l, err := drawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	kernel, k, err := solve.KernelFeatures(ctx, x, l.Data,
-		solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
+	kernel, k, err := kernelFeatures(ctx, x, l.Data, 0, m.Options)
 	if err != nil {
 		return nil, err
 	}
-	s0, err := solve.NewLikeness(ctx, l.Y, m.Threads)
+	s0, err := newLikeness(ctx, l.Y, m.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +87,13 @@ func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 
 // kshFit is the state of the loop over bits.
 type kshFit struct {
-	solve.Features
+	features
 	residue
 	factor *linalg.Cholesky // L
 }
 
-func newKSHFit(ctx context.Context, k solve.Features, s0 *solve.Likeness, bits int) (*kshFit, error) {
-	factor, err := k.RidgeFactor(ctx, 1e-6)
+func newKSHFit(ctx context.Context, k features, s0 *likeness, bits int) (*kshFit, error) {
+	factor, err := k.ridgeFactor(ctx, 1e-6)
 	return &kshFit{k, residue{s0: s0, r: float64(bits)}, factor}, err
 }
 
@@ -108,7 +109,7 @@ func (f *kshFit) startVector(ctx context.Context, seed uint64) ([]float64, error
 			err = f.residue.times(ctx, y, sy)
 		}
 		if err == nil {
-			err = f.TransposeTimes(ctx, sy, out)
+			err = f.transposeTimes(ctx, sy, out)
 		}
 		f.factor.Forward(out)
 		return err
@@ -256,12 +257,12 @@ func (f *kshFit) gradient(ctx context.Context, y, sy, d []float64) error {
 	for i, v := range y {
 		sy[i] *= float64(v*v) - 1
 	}
-	return f.TransposeTimes(ctx, sy, d)
+	return f.transposeTimes(ctx, sy, d)
 }
 
 // residue is S = r S_0 - Σ y y' as an operator.
 type residue struct {
-	s0 *solve.Likeness
+	s0 *likeness
 	r  float64
 	y  [][]float64 // the bits so far, +1 or -1
 }
@@ -276,6 +277,89 @@ func (s *residue) times(ctx context.Context, x, out []float64) error {
 	}
 	for _, y := range s.y {
 		linalg.Axpy(-linalg.Dot(y, x), y, out)
+	}
+	return nil
+}
+
+// likeness is S_0, with +1 for similar rows and on the diagonal, -1 for dissimilar rows and 0 for unknown. It is never
+// formed: products come from sums over units, whose rows are similar to the same rows, including each other.
+type likeness struct {
+	unit    []int32 // of each row; nil for pairs
+	units   int
+	start   []int // units similar to unit u: near[start[u]:start[u+1]], u among them; nil for classes, where it is u alone
+	near    []int32
+	pairs   *affinity.Pairs
+	threads int
+}
+
+// maxNear limits the lists of similar units: 1 GB.
+const maxNear = 1 << 28
+
+// newLikeness prepares products with an affinity.
+func newLikeness(ctx context.Context, y affinity.Matrix, threads int) (*likeness, error) {
+	s := &likeness{threads: threads}
+	switch y := y.(type) {
+	case *affinity.Classes:
+		s.units, s.unit = y.Units(), y.RowUnits()
+	case *affinity.Tags:
+		s.units, s.unit = y.Units(), y.RowUnits()
+		similar := y.SimilarUnits()
+		s.start = []int{0}
+		for u := range int32(s.units) {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			s.near = append(s.near, similar(u)...)
+			s.start = append(s.start, len(s.near))
+			if len(s.near) > maxNear {
+				return nil, errors.New("too many sets of tags are similar to each other: learn from fewer rows")
+			}
+		}
+	case *affinity.Pairs:
+		s.pairs = y
+	}
+	return s, nil
+}
+
+// Times sets y = S_0 x.
+func (s *likeness) Times(ctx context.Context, x, y []float64) error {
+	const block = 512
+	if s.pairs != nil {
+		return par.Blocks(ctx, s.threads, len(x), block, func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				sum := x[i]
+				for _, j := range s.pairs.Similar(i) {
+					sum += x[j]
+				}
+				for _, j := range s.pairs.Dissimilar(i) {
+					sum -= x[j]
+				}
+				y[i] = sum
+			}
+		})
+	}
+	total := 0.0
+	sum := make([]float64, s.units)
+	for i, v := range x {
+		sum[s.unit[i]] += v
+		total += v
+	}
+	around := sum
+	if s.start != nil {
+		around = make([]float64, s.units)
+		err := par.Blocks(ctx, s.threads, s.units, block, func(_, lo, hi int) {
+			for u := lo; u < hi; u++ {
+				for _, o := range s.near[s.start[u]:s.start[u+1]] {
+					around[u] += sum[o]
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i, u := range s.unit {
+		y[i] = 2*around[u] - total
 	}
 	return nil
 }

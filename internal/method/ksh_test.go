@@ -7,12 +7,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/vectors"
 )
 
 // denseS is the definition of r S_0 - Σ y y'.
-func denseS(l *solve.Labelled, r float64, ys [][]float64) *mat.SymDense {
+func denseS(l *labelled, r float64, ys [][]float64) *mat.SymDense {
 	s := mat.NewSymDense(l.Rows, nil)
 	for i := range l.Rows {
 		for j := i; j < l.Rows; j++ {
@@ -29,28 +28,28 @@ func denseS(l *solve.Labelled, r float64, ys [][]float64) *mat.SymDense {
 	return s
 }
 
-func mustLikeness(t *testing.T, l *solve.Labelled) *solve.Likeness {
+func mustLikeness(t *testing.T, l *labelled) *likeness {
 	t.Helper()
-	s, err := solve.NewLikeness(context.Background(), l.Y, 2)
+	s, err := newLikeness(context.Background(), l.Y, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *solve.Labelled) {
+func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *labelled) {
 	t.Helper()
 	ctx := context.Background()
-	l := mustLabelled(t, src)
-	kernel, err := solve.GaussianKernel(ctx, l.Source, l.Rows, solve.KernelOptions{Anchors: anchors, Seed: 1, Threads: 2})
+	l := mustLabelled(t, src, -1)
+	kernel, err := gaussianKernel(ctx, l.Source, l.Rows, 0, Options{Anchors: anchors, Seed: 1, Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := solve.ReadThrough(ctx, l.Source, l.Rows, 2, kernel)
+	k, err := readThrough(ctx, l.Source, l.Rows, 2, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newKSHFit(ctx, solve.Features{K: k, Threads: 2}, mustLikeness(t, l), bits)
+	f, err := newKSHFit(ctx, features{K: k, Threads: 2}, mustLikeness(t, l), bits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 )
 
@@ -26,12 +25,12 @@ type lsh struct{ Options }
 
 func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	bits, dim := m.Bits, x.Dim()
-	if err := solve.CheckSize(bits, dim); err != nil {
+	if err := checkSize(bits, dim); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, bits*dim), Threshold: make([]float32, bits)}
 	var err error
-	if p.Mean, err = solve.Mean(ctx, x); err != nil {
+	if p.Mean, err = meanRow(ctx, x); err != nil {
 		return nil, err
 	}
 	for b := range bits {
@@ -40,7 +39,7 @@ func (m lsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		}
 		rng := rand.New(rand.NewPCG(m.Seed, uint64(b)))
 		for j := range dim {
-			p.Weight[b*dim+j] = solve.Gaussian(rng)
+			p.Weight[b*dim+j] = drawNormal(rng)
 		}
 	}
 	return p, nil

@@ -33,7 +33,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/numeric/portable"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -81,10 +80,10 @@ func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 // fit is like Train, but also returns what each bit depends on.
 func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
 	components := min(mdshComponents, x.Dim())
-	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
+	if err := checkSize(m.Bits, x.Dim()); err != nil {
 		return nil, nil, err
 	}
-	front, _, err := solve.PrincipalComponents(ctx, x, components, m.Seed, m.Threads)
+	front, _, err := principalComponents(ctx, x, components, m.Seed, m.Threads)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +93,7 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 	}
 	y := kept.X
 	if m.Sigma == 0 {
-		sample, err := solve.SampleRows(ctx, y, mdshSample, m.Seed)
+		sample, err := sampleRows(ctx, y, mdshSample, m.Seed)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -154,7 +153,7 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 		curves.Curves = append(curves.Curves, c)
 	}
 	curves.Cols = used.Weight.Rows
-	return model.Compose(solve.AxisSigns(m.Bits, threshold), used, curves), chosen, nil
+	return model.Compose(axisSigns(m.Bits, threshold), used, curves), chosen, nil
 }
 
 // column copies a column.

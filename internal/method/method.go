@@ -7,7 +7,8 @@
 //	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
 //
 // Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
-// returns one of the encoders of package model. Numerical problems that several of them share are in package solve.
+// returns one of the encoders of package model. Several of them share rows.go, labelled.go and standard.go, what
+// components.go and kernel.go make of the rows, and logistic.go.
 package method
 
 import (

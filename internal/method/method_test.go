@@ -15,7 +15,6 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
@@ -136,20 +135,6 @@ func learnFrom(ctx context.Context, m any, src vectors.Source) (model.Encoder, e
 		return nil, err
 	}
 	return made.Encoder, nil
-}
-
-// mustLabelled is all rows of a source as supervised methods take them.
-func mustLabelled(t *testing.T, x vectors.Source) *solve.Labelled {
-	t.Helper()
-	d, err := methodtest.Data(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := solve.DrawLabelled(d, -1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 // randomPairs is clusters with pairs of some rows.

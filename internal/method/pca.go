@@ -14,7 +14,6 @@ import (
 	"fmt"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -49,7 +48,7 @@ func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64,
 	if dims < 1 {
 		return nil, vectors.Table{}, fmt.Errorf("PCA to %d dimensions: give a positive number", dims)
 	}
-	front, variances, err := solve.PrincipalComponents(ctx, x, min(dims, x.Dim()), seed, threads)
+	front, variances, err := principalComponents(ctx, x, min(dims, x.Dim()), seed, threads)
 	if err != nil {
 		return nil, vectors.Table{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/testkit/methodtest"
 )
 
@@ -29,13 +28,13 @@ func TestReduce(t *testing.T) {
 
 // Rows that span fewer dimensions leave components that are nothing but rounding.
 func TestReduceLeavesNoRounding(t *testing.T) {
-	for _, cols := range []int{40, solve.SmallSide + 8} { // C formed, C multiplied with
+	for _, cols := range []int{40, smallSide + 8} { // C formed, C multiplied with
 		x := methodtest.NormalRows(5, 20, cols)
 		_, y, err := Reduce(context.Background(), x, 30, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := solve.ReadRows(context.Background(), y, x.Rows)
+		rows, err := readRows(context.Background(), y, x.Rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +53,12 @@ func TestITQEncodesTheRotation(t *testing.T) {
 	x := methodtest.NormalRows(3, 500, 10)
 	m := pcaITQ{Options{Bits: 7, Seed: 4}}
 	e := train(t, m, x)
-	front, _, err := solve.PrincipalComponents(context.Background(), x, 7, 4, 1)
+	front, _, err := principalComponents(context.Background(), x, 7, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v, _ := model.Transform(context.Background(), 1, x, front)
-	r, _, err := solve.RotateToCorners(context.Background(), v, 7, itqSteps, 4, 1)
+	r, _, err := rotateToCorners(context.Background(), v, 7, itqSteps, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,6 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -62,7 +61,7 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 	if o.Standardize == StandardizeOff || o.Standardize != StandardizeOn && d.Kind() == "" {
 		return Scale{}, nil
 	}
-	m, factor, err := solve.UnitColumns(ctx, d)
+	m, factor, err := unitColumns(ctx, d)
 	if err != nil {
 		return Scale{}, err
 	}
@@ -87,6 +86,11 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 		"instead of %.3f", why, after, before), "gain"}, nil
 }
 
+// namesScale reports whether the options say how columns are scaled.
+func (o Options) namesScale() bool {
+	return o.Standardize == StandardizeOn || o.Standardize == StandardizeOff
+}
+
 // checkStandardize reports an unknown value.
 func (o Options) checkStandardize() error {
 	switch o.Standardize {
@@ -108,7 +112,7 @@ func (o Options) tryScale(
 		return 0, 0, nil
 	}
 	asked, among, either := make([]bool, d.Rows), make([]bool, d.Rows), make([]bool, d.Rows)
-	for k, i := range solve.DrawDistinct(d.Rows, queries+others, rand.New(rand.NewPCG(o.Seed, 'C'))) {
+	for k, i := range drawDistinct(d.Rows, queries+others, rand.New(rand.NewPCG(o.Seed, 'C'))) {
 		asked[i], among[i], either[i] = k < queries, k >= queries, true
 	}
 	q, b := d.Only(asked), d.Only(among)
@@ -119,7 +123,7 @@ func (o Options) tryScale(
 	if err != nil {
 		return 0, 0, err
 	}
-	x, err := solve.ReadRows(ctx, vectors.Select(d.Source, either), queries+others)
+	x, err := readRows(ctx, vectors.Select(d.Source, either), queries+others)
 	if err != nil {
 		return 0, 0, err
 	}

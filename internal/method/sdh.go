@@ -3,7 +3,7 @@
 //	minimise |Y - B W|² + λ|W|² + ν (|B - F(X)|² + δ|P|²)    over B in {-1, +1}^(n x r), W, P
 //
 // with Y the classes or tags of the rows as zeros and ones, and F(x) = P k(x) + bias of Gaussian features
-// (solve.GaussianKernel): the codes must suit a linear classifier and be close to what the features can express.
+// (gaussianKernel): the codes must suit a linear classifier and be close to what the features can express.
 //
 //	round                                              5
 //		W   = (B'B + λ)^-1 B'Y                         O(n·r²)
@@ -26,7 +26,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -49,19 +48,18 @@ const (
 func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	m.Anchors = cmp.Or(m.Anchors, 1000)
 	m.Rows = cmp.Or(m.Rows, -1)
-	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
+	if err := checkAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := solve.DrawLabelled(x, m.Rows, m.Seed)
+	l, err := drawLabelled(x, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
-	y, err := l.Targets()
+	y, err := l.targets()
 	if err != nil {
 		return nil, err
 	}
-	kernel, k, err := solve.KernelFeatures(ctx, l.Data, l.Data,
-		solve.KernelOptions{Anchors: m.Anchors, Seed: m.Seed, Threads: m.Threads})
+	kernel, k, err := kernelFeatures(ctx, l.Data, l.Data, 0, m.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +88,8 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 
 // discrete is the state of SDH and FSDH: the codes B and the regression F.
 type discrete struct {
-	solve.Features
-	y          solve.Targets
+	features
+	y          targets
 	lambda, nu float64
 	factor     *linalg.Cholesky // of K'K + δ
 	b          vectors.Matrix   // B, n x r, +1 or -1
@@ -100,9 +98,9 @@ type discrete struct {
 	bias       []float64
 }
 
-func newDiscrete(ctx context.Context, m sdh, k solve.Features, y solve.Targets) (*discrete, error) {
-	d := &discrete{Features: k, y: y, lambda: 1, nu: cmp.Or(m.Nu, 1e-5)}
-	if int64(m.Bits)*int64(y.Classes) > solve.MaxWeights {
+func newDiscrete(ctx context.Context, m sdh, k features, y targets) (*discrete, error) {
+	d := &discrete{features: k, y: y, lambda: 1, nu: cmp.Or(m.Nu, 1e-5)}
+	if int64(m.Bits)*int64(y.Classes) > maxWeights {
 		return nil, fmt.Errorf("%d bits and %d classes or tags are too many", m.Bits, y.Classes)
 	}
 	n, r := k.K.Rows, m.Bits

@@ -74,11 +74,11 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	t.Helper()
 	ctx := context.Background()
 	f, l := mustFit(t, src, m.Anchors, m.Bits)
-	y, err := l.Targets()
+	y, err := l.targets()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newDiscrete(ctx, m, f.Features, y)
+	d, err := newDiscrete(ctx, m, f.features, y)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"context"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 )
 
@@ -18,11 +17,11 @@ type sign struct{}
 
 func (sign) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
 	dim := x.Dim()
-	if err := solve.CheckSize(dim, dim); err != nil {
+	if err := checkSize(dim, dim); err != nil {
 		return nil, err
 	}
-	p := solve.AxisSigns(dim, make([]float32, dim))
+	p := axisSigns(dim, make([]float32, dim))
 	var err error
-	p.Mean, err = solve.Mean(ctx, x)
+	p.Mean, err = meanRow(ctx, x)
 	return p, err
 }

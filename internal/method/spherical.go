@@ -26,7 +26,6 @@ import (
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -44,10 +43,10 @@ const (
 const overlapMean, overlapSpread = 0.10, 0.15
 
 func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
-	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
+	if err := checkSize(m.Bits, x.Dim()); err != nil {
 		return nil, err
 	}
-	sample, err := solve.SampleRows(ctx, x, sphereSample, m.Seed)
+	sample, err := sampleRows(ctx, x, sphereSample, m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encode
 		}
 		s.movePivots()
 	}
-	p := solve.AxisSigns(m.Bits, make([]float32, m.Bits))
+	p := axisSigns(m.Bits, make([]float32, m.Bits))
 	for k, square := range s.radius { // [-|x - p|^2 >= -r^2]
 		p.Weight[k*m.Bits+k], p.Threshold[k] = -1, -square
 	}

@@ -31,7 +31,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -58,17 +57,17 @@ const maxLabelled = 1 << 14
 func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, error) {
 	m.Rows = cmp.Or(m.Rows, 2000)
 	d := src.Dim()
-	if err := solve.CheckSize(m.Bits, d); err != nil {
+	if err := checkSize(m.Bits, d); err != nil {
 		return nil, err
 	}
-	l, err := solve.DrawLabelled(src, m.Rows, m.Seed)
+	l, err := drawLabelled(src, m.Rows, m.Seed)
 	if err != nil {
 		return nil, err
 	}
 	if l.Rows > maxLabelled {
 		return nil, fmt.Errorf("%d labelled rows, and at most %d fit in memory: take fewer", l.Rows, maxLabelled)
 	}
-	standard, err := solve.StandardiseColumns(ctx, src)
+	standard, err := standardiseColumns(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	if err := f.setUnlabelled(ctx, model.Through(src, m.Threads, standard), m.Seed); err != nil {
 		return nil, err
 	}
-	xl, err := solve.ReadThrough(ctx, l.Source, l.Rows, m.Threads, standard)
+	xl, err := readThrough(ctx, l.Source, l.Rows, m.Threads, standard)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 			p.Weight = append(p.Weight, float32(v*float64(standard.Scale[j])))
 		}
 	}
-	return solve.Checked(p)
+	return checked(p)
 }
 
 // splhFit is the state of the loop over bits. M is formed if the rows have few dimensions, and otherwise only
@@ -113,7 +112,7 @@ func (f *splhFit) setUnlabelled(ctx context.Context, src vectors.Source, seed ui
 	if d := src.Dim(); d <= splhSide {
 		f.c, _, err = linalg.Covariance(ctx, src, nil, f.threads)
 	} else {
-		f.x, err = solve.SampleRows(ctx, src, solve.MaxWeights/d, seed)
+		f.x, err = sampleRows(ctx, src, maxWeights/d, seed)
 	}
 	return err
 }

@@ -9,7 +9,6 @@ import (
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/numeric/linalg"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
@@ -68,7 +67,7 @@ func denseOf(x vectors.Matrix) *mat.Dense {
 func TestSPLHAgainstDense(t *testing.T) {
 	const n, d, labelled = 90, 14, 40
 	x := methodtest.RandomRows(8, n, d)
-	solve.CentreRows(x)
+	centreRows(x)
 	class := make([]int32, labelled)
 	for i := range class {
 		class[i] = int32(i % 3)

@@ -15,7 +15,7 @@ func TestSTHFirstBitsPartClasses(t *testing.T) {
 	x, class := methodtest.ClusterMatrix(1, 400, 12, 5)
 	m := sth{Options: Options{Bits: 8, Threads: 2}, Neighbours: 10}
 	src := vectors.WithLabels(x, labelsOf(class))
-	l := mustLabelled(t, src)
+	l := mustLabelled(t, src, -1)
 	z, err := m.bits(context.Background(), l)
 	if err != nil {
 		t.Fatal(err)

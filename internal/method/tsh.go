@@ -9,7 +9,7 @@
 //
 //	linear     a linear SVM of the columns                                     C = 1e6 / rows
 //	kernel     a linear SVM of Gaussian similarities with 500 random rows      the same
-//	budgeted   a kernel SVM with at most 500 support vectors for each bit      solve
+//	budgeted   a kernel SVM with at most 500 support vectors for each bit      budgeted.go
 //	trees      boosted trees: TSH with the functions of FastHash
 //
 // All pairs count, whereas the released code samples them: with classes and tags that is faster, and FastHash does the
@@ -29,7 +29,6 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -60,10 +59,10 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if m.Learner == tshBudgeted {
 		m.Rows = cmp.Or(m.Rows, 5000)
 	}
-	if err := solve.CheckAnchors(m.Bits, m.Anchors); err != nil {
+	if err := checkAnchors(m.Bits, m.Anchors); err != nil {
 		return nil, err
 	}
-	l, err := solve.DrawLabelled(x, cmp.Or(m.Rows, -1), m.Seed)
+	l, err := drawLabelled(x, cmp.Or(m.Rows, -1), m.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +75,7 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		if err != nil {
 			return nil, err
 		}
-		kernel, features, err := solve.KernelFeatures(ctx, d, d,
-			solve.KernelOptions{Anchors: m.Anchors, Width: width, Seed: m.Seed, Threads: m.Threads})
+		kernel, features, err := kernelFeatures(ctx, d, d, width, m.Options)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +97,7 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 // neighbourWidth returns the mean squared distance from a row to its 50 nearest, estimated for 1,000 rows among 5,000.
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
-	pool, err := solve.DrawRows(ctx, x, rows, among, rand.New(rand.NewPCG(seed, 'N')))
+	pool, err := drawRows(ctx, x, rows, among, rand.New(rand.NewPCG(seed, 'N')))
 	if err != nil {
 		return 0, err
 	}
@@ -131,12 +129,12 @@ func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64
 }
 
 // budgeted implements learn with the budgeted learner.
-func (m tsh) budgeted(ctx context.Context, l *solve.Labelled) (model.Encoder, error) {
+func (m tsh) budgeted(ctx context.Context, l *labelled) (model.Encoder, error) {
 	width, err := neighbourWidth(ctx, l.Source, l.Rows, m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}
-	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
+	x, err := readRows(ctx, l.Source, l.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -158,5 +156,5 @@ func (m tsh) budgeted(ctx context.Context, l *solve.Labelled) (model.Encoder, er
 		bits[b] = slices.Clone(z)
 		step1.Push(z)
 	}
-	return solve.FitBudgeted(ctx, kernel, bits, m.Anchors, m.Seed, m.Threads)
+	return fitBudgeted(ctx, kernel, bits, m.Anchors, m.Seed, m.Threads)
 }

@@ -1,6 +1,6 @@
 // Means and variances of the rows of a source, and the maps that make them 0 and 1.
 
-package solve
+package method
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Mean returns the mean of every column, summed in the order of the rows.
-func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
+// meanRow returns the mean of every column, summed in the order of the rows.
+func meanRow(ctx context.Context, x vectors.Source) ([]float32, error) {
 	sum := make([]float64, x.Dim())
 	rows := 0
 	for c, err := range x.Chunks(ctx) {
@@ -76,8 +76,8 @@ func spread(ctx context.Context, x vectors.Source) (mean []float64, square float
 	return mean, square, err
 }
 
-// Standardise returns the map that subtracts the mean row and scales the result to the given mean squared length.
-func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
+// standardise returns the map that subtracts the mean row and scales the result to the given mean squared length.
+func standardise(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
 	mean, have, err := spread(ctx, x)
 	if err != nil {
 		return nil, err
@@ -92,9 +92,9 @@ func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.
 	return scaleMap(mean, scale)
 }
 
-// StandardiseColumns returns the map that subtracts the mean row and gives all columns the same variance, and the
+// standardiseColumns returns the map that subtracts the mean row and gives all columns the same variance, and the
 // rows a mean squared length of 1. Constant columns become 0.
-func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, error) {
+func standardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
 		return nil, err
@@ -117,9 +117,9 @@ func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, e
 	return scaleMap(mean, scale)
 }
 
-// UnitColumns returns the map that gives every column mean 0 and variance 1, and the ratio of the largest to the
+// unitColumns returns the map that gives every column mean 0 and variance 1, and the ratio of the largest to the
 // smallest standard deviation of columns that vary. Constant columns become 0.
-func UnitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor float64, err error) {
+func unitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor float64, err error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
 		return nil, 0, err
@@ -149,8 +149,8 @@ func scaleMap(mean []float64, scale []float32) (*model.Affine, error) {
 
 var errNothing = errors.New("all rows are equal: there is nothing to learn from them")
 
-// CentreRows subtracts the mean of the rows from each and returns it.
-func CentreRows(x vectors.Matrix) []float32 {
+// centreRows subtracts the mean of the rows from each and returns it.
+func centreRows(x vectors.Matrix) []float32 {
 	mean := x.Mean()
 	for i := range x.Rows {
 		row := x.Row(i)
@@ -161,8 +161,8 @@ func CentreRows(x vectors.Matrix) []float32 {
 	return mean
 }
 
-// ScaleToUnit scales a row to length 1; zero stays zero.
-func ScaleToUnit(row []float32) {
+// scaleToUnit scales a row to length 1; zero stays zero.
+func scaleToUnit(row []float32) {
 	length := math.Sqrt(linalg.Dot32(row, row))
 	if length == 0 {
 		return

@@ -1,4 +1,4 @@
-package solve
+package method
 
 import (
 	"cmp"
@@ -76,10 +76,10 @@ func TestGraphAgainstDense(t *testing.T) {
 	const n, d, k, vectors = 130, 9, 6, 12
 	x := methodtest.RandomRows(2, n, d)
 	for i := range n {
-		ScaleToUnit(x.Row(i))
+		scaleToUnit(x.Row(i))
 	}
 	for name, y := range affinities(t, n) {
-		g, err := SimilarNeighbours(context.Background(), x, y, k, 2)
+		g, err := similarNeighbours(context.Background(), x, y, k, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestGraphAgainstDense(t *testing.T) {
 		if math.Abs(values[0]) > 1e-5 {
 			t.Fatalf("%s: the least λ is %v", name, values[0])
 		}
-		v, lambda, err := g.SmoothestVectors(context.Background(), vectors, 3, 2)
+		v, lambda, err := g.smoothestVectors(context.Background(), vectors, 3, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 // Principal components, and the rotation of ITQ that turns an embedding into bits.
 
-package solve
+package method
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// SmallSide is the largest number of dimensions whose covariance matrix is formed.
-const SmallSide = 512
+// smallSide is the largest number of dimensions whose covariance matrix is formed.
+const smallSide = 512
 
-// PrincipalComponents returns the map to the first k principal components, and their variances.
-func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint64,
+// principalComponents returns the map to the first k principal components, and their variances.
+func principalComponents(ctx context.Context, x vectors.Source, k int, seed uint64,
 	threads int) (*model.Affine, []float64, error) {
 	d := x.Dim()
-	if err := CheckSize(max(k, 1), d); err != nil {
+	if err := checkSize(max(k, 1), d); err != nil {
 		return nil, nil, err
 	}
-	centre, err := Mean(ctx, x)
+	centre, err := meanRow(ctx, x)
 	if err != nil {
 		return nil, nil, err
 	}
 	var values []float64
 	var basis *mat.Dense
-	if d <= SmallSide {
+	if d <= smallSide {
 		c, _, err := linalg.Covariance(ctx, x, centre, threads)
 		if err != nil {
 			return nil, nil, err
@@ -55,12 +55,12 @@ func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint
 	return &model.Affine{Weight: linalg.Single(basis).Slice(0, k), Mean: centre}, values[:k], nil
 }
 
-// RotateToCorners applies ITQ to an embedding V with at most as many columns as bits: it returns the first rows of
+// rotateToCorners applies ITQ to an embedding V with at most as many columns as bits: it returns the first rows of
 // R, as many as V has columns, and the loss Q of every step. Missing columns count as zeros.
-func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64,
+func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64,
 	threads int) (*mat.Dense, []float64, error) {
 	if v.Cols > bits || steps < 1 {
-		panic("solve: a rotation of more columns than bits, or in no steps")
+		panic("method: a rotation of more columns than bits, or in no steps")
 	}
 	const block = 1024 // rows whose products are summed in single precision
 	blocks := (v.Rows + block - 1) / block
@@ -107,8 +107,8 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 	return mat.DenseCopyOf(r.Slice(0, k, 0, bits)), history, nil
 }
 
-// RotatedRows returns the rows of R' P: the weights of the bits if P maps to the embedding that R rotates.
-func RotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
+// rotatedRows returns the rows of R' P: the weights of the bits if P maps to the embedding that R rotates.
+func rotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
 	_, bits := r.Dims()
 	w := make([]float32, bits*p.Cols)
 	sum := make([]float64, p.Cols)

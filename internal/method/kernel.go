@@ -11,12 +11,11 @@
 //	means      one pass through the kernel                  O(n · m · dim)
 //	features   one pass through the kernel, over the training rows
 
-package solve
+package method
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -28,30 +27,18 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// CheckAnchors rejects projections of anchor similarities that are too large.
-func CheckAnchors(bits, anchors int) error {
-	if anchors < 1 || anchors > MaxWeights {
-		return message.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, MaxWeights)
+// checkAnchors rejects projections of anchor similarities that are too large.
+func checkAnchors(bits, anchors int) error {
+	if anchors < 1 || anchors > maxWeights {
+		return message.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, maxWeights)
 	}
-	return CheckSize(bits, anchors)
+	return checkSize(bits, anchors)
 }
 
-// KernelOptions are the options of a Gaussian kernel.
-type KernelOptions struct {
-	Anchors int     // drawn at random; all rows when there are no more
-	Width   float64 // of exp(-|x - a|² / width); 0 means twice the mean squared distance
-	Seed    uint64  // of the anchors
-	Threads int     // 0 for all cores
-}
-
-// GaussianKernel makes a centred kernel from a source of the given number of rows.
-func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Gaussian, error) {
-	width := o.Width
-	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
-		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance",
-			width)
-	}
-	a, err := DrawRows(ctx, x, rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A')))
+// gaussianKernel makes a centred kernel of Options.Anchors random rows, or all rows if there are no more, from a source
+// of the given number of rows. A width of 0 means twice the mean squared distance.
+func gaussianKernel(ctx context.Context, x vectors.Source, rows int, width float64, o Options) (*model.Gaussian, error) {
+	a, err := drawRows(ctx, x, rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A')))
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +64,16 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 	return &model.Gaussian{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
 }
 
-// KernelFeatures makes a centred kernel from all the data, and the features of the training rows.
-func KernelFeatures(
-	ctx context.Context, all, rows *supervision.Data, o KernelOptions,
-) (*model.Gaussian, Features, error) {
-	kernel, err := GaussianKernel(ctx, all.Source, all.Rows, o)
+// kernelFeatures makes a centred kernel from all the data, and the features of the training rows.
+func kernelFeatures(
+	ctx context.Context, all, rows *supervision.Data, width float64, o Options,
+) (*model.Gaussian, features, error) {
+	kernel, err := gaussianKernel(ctx, all.Source, all.Rows, width, o)
 	if err != nil {
-		return nil, Features{}, err
+		return nil, features{}, err
 	}
-	k, err := ReadThrough(ctx, rows.Source, rows.Rows, o.Threads, kernel)
-	return kernel, Features{k, o.Threads}, err
+	k, err := readThrough(ctx, rows.Source, rows.Rows, o.Threads, kernel)
+	return kernel, features{k, o.Threads}, err
 }
 
 // meanDistance returns the mean squared distance between rows of x and rows of a.
@@ -106,8 +93,8 @@ func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (floa
 	return d, nil
 }
 
-// Features is K, with multi-threaded products.
-type Features struct {
+// features is K, with multi-threaded products.
+type features struct {
 	K       vectors.Matrix
 	Threads int
 }
@@ -116,7 +103,7 @@ type Features struct {
 const forwardRows = 128
 
 // Times sets y = K a.
-func (f Features) Times(ctx context.Context, a, y []float64) error {
+func (f features) Times(ctx context.Context, a, y []float64) error {
 	single := linalg.Float32s(a)
 	return par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -125,8 +112,8 @@ func (f Features) Times(ctx context.Context, a, y []float64) error {
 	})
 }
 
-// TransposeTimes sets a = K' y.
-func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
+// transposeTimes sets a = K' y.
+func (f features) transposeTimes(ctx context.Context, y, a []float64) error {
 	single := linalg.Float32s(y)
 	parts := make([][]float32, (f.K.Rows+forwardRows-1)/forwardRows)
 	err := par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(b, lo, hi int) {
@@ -144,9 +131,9 @@ func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
 	return err
 }
 
-// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, raised
+// ridgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, raised
 // tenfold until single precision suffices.
-func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
+func (f features) ridgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
 	m := f.K.Cols
 	for {
 		gram, err := linalg.TransposeProduct(ctx, f.Threads, f.K, f.K)

@@ -1,4 +1,4 @@
-package solve
+package method
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-func labelledFrom(src vectors.Source, want int, seed uint64) (*Labelled, error) {
+func labelledFrom(src vectors.Source, want int, seed uint64) (*labelled, error) {
 	d, err := methodtest.Data(src)
 	if err != nil {
 		return nil, err
 	}
-	return DrawLabelled(d, want, seed)
+	return drawLabelled(d, want, seed)
 }
 
-func mustLabelled(t *testing.T, x vectors.Source, want int) *Labelled {
+func mustLabelled(t *testing.T, x vectors.Source, want int) *labelled {
 	t.Helper()
 	l, err := labelledFrom(x, want, 1)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestLabelledRows(t *testing.T) {
 		if rows := min(uint(want), 200); l.Rows != int(rows) {
 			t.Fatalf("%d of %d rows", l.Rows, want)
 		}
-		chosen, err := ReadRows(ctx, l.Source, l.Rows)
+		chosen, err := readRows(ctx, l.Source, l.Rows)
 		if err != nil {
 			t.Fatal(err)
 		}

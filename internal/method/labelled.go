@@ -1,6 +1,6 @@
 // The input of a supervised method: some rows of the data, and which of them are similar.
 
-package solve
+package method
 
 import (
 	"math/rand/v2"
@@ -10,15 +10,15 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// Labelled holds the chosen rows of the data.
-type Labelled struct {
+// labelled holds the chosen rows of the data.
+type labelled struct {
 	*supervision.Data
 	Y affinity.Matrix // of the chosen rows
 }
 
-// DrawLabelled draws want rows from the data, or all if want is negative or there are no more. With pairs, only rows
+// drawLabelled draws want rows from the data, or all if want is negative or there are no more. With pairs, only rows
 // that are in a pair are drawn. It reads nothing.
-func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error) {
+func drawLabelled(d *supervision.Data, want int, seed uint64) (*labelled, error) {
 	if err := d.Trainable(); err != nil {
 		return nil, err
 	}
@@ -40,17 +40,17 @@ func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error)
 	}
 	if min(want, len(rows)) < d.Rows {
 		keep := make([]bool, d.Rows)
-		for _, k := range DrawDistinct(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
+		for _, k := range drawDistinct(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
 			keep[rows[k]] = true
 		}
 		part = used.Only(keep)
 	}
 	y, err := part.Affinity(part.Rows)
-	return &Labelled{part, y}, err
+	return &labelled{part, y}, err
 }
 
-// Targets are what rows should be recognised as: each has a class, or any number of tags.
-type Targets struct {
+// targets are what rows should be recognised as: each has a class, or any number of tags.
+type targets struct {
 	Classes int
 	Start   []int // row i has Of[Start[i]:Start[i+1]]
 	Of      []int32
@@ -58,10 +58,10 @@ type Targets struct {
 }
 
 // Row returns the classes or tags of row i, without copying.
-func (t Targets) Row(i int) []int32 { return t.Of[t.Start[i]:t.Start[i+1]] }
+func (t targets) Row(i int) []int32 { return t.Of[t.Start[i]:t.Start[i+1]] }
 
 // Counts returns the number of rows of each class or tag.
-func (t Targets) Counts() []float64 {
+func (t targets) Counts() []float64 {
 	n := make([]float64, t.Classes)
 	for _, c := range t.Of {
 		n[c]++
@@ -70,20 +70,20 @@ func (t Targets) Counts() []float64 {
 }
 
 // Rows returns the number of rows.
-func (t Targets) Rows() int { return len(t.Start) - 1 }
+func (t targets) Rows() int { return len(t.Start) - 1 }
 
-// Targets returns the labels of the rows or, without labels, their tags.
-func (l *Labelled) Targets() (Targets, error) {
+// targets returns the labels of the rows or, without labels, their tags.
+func (l *labelled) targets() (targets, error) {
 	switch {
 	case l.Labels != nil:
-		t := Targets{Classes: len(l.Labels.Names), Start: make([]int, l.Rows+1), Of: l.Labels.Class}
+		t := targets{Classes: len(l.Labels.Names), Start: make([]int, l.Rows+1), Of: l.Labels.Class}
 		for i := range t.Start {
 			t.Start[i] = i
 		}
 		return t, nil
 	case l.Tags != nil:
-		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
+		return targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
 	}
-	return Targets{}, message.New("only-pairs",
+	return targets{}, message.New("only-pairs",
 		"there are only pairs of rows, and this method learns from classes or tags")
 }

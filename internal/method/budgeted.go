@@ -16,7 +16,7 @@
 //			kernel                 with all rows        O(128 · n · dim), most of the time
 //			steps                  a bit per turn       O(128 · bits · budget)
 
-package solve
+package method
 
 import (
 	"context"
@@ -33,9 +33,9 @@ import (
 // budgetEpochs is the number of passes over the rows.
 const budgetEpochs = 10
 
-// FitBudgeted learns the bits z of the kernel's anchors, which are the training rows. Each bit has at most budget
+// fitBudgeted learns the bits z of the kernel's anchors, which are the training rows. Each bit has at most budget
 // support vectors; the seed determines the order of the rows.
-func FitBudgeted(ctx context.Context, kernel *model.Gaussian, z [][]int8, budget int, seed uint64,
+func fitBudgeted(ctx context.Context, kernel *model.Gaussian, z [][]int8, budget int, seed uint64,
 	threads int) (model.Encoder, error) {
 	x := kernel.Anchors
 	lambda := 0.5 * float64(x.Rows) / 1e6
@@ -164,7 +164,7 @@ func mergeMachines(machines []*budgetSVM, kernel *model.Gaussian) (model.Encoder
 	if a.Rows == 0 { // no bit has two signs
 		a.Rows, a.Data = 1, x.Row(0)
 	}
-	if err := CheckSize(len(machines), a.Rows); err != nil {
+	if err := checkSize(len(machines), a.Rows); err != nil {
 		return nil, err
 	}
 	p := &model.Projection{Weight: make([]float32, len(machines)*a.Rows), Threshold: make([]float32, len(machines))}
