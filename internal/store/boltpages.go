@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"math/bits"
-	"slices"
+	"math"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
@@ -28,16 +29,13 @@ import (
 type pages struct {
 	r    io.ReaderAt
 	meta meta
-	free int // pages waiting to be reused
-	used marks
+	free int             // pages waiting to be reused
+	used *roaring.Bitmap // the claimed number of pages is not trusted, as a long sparse file costs nothing
 
 	window   []byte // bytes of the file from windowAt on
 	windowAt int64
 
-	only [][]byte // keys to look for, ascending; nil means all
-
-	last    []byte // greatest key of the tree so far
-	started bool   // last is set
+	last []byte // greatest key of the tree so far
 }
 
 // Constants of the format: bbolt's version 2 with a fixed page size on every machine.
@@ -120,7 +118,7 @@ func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
 			hamming.ErrKind)
 	case m.txid > 1<<62:
 		return m, damaged("it claims %d transactions", m.txid)
-	case m.high < 4 || m.high > uint64(size/pageSize):
+	case m.high < 4 || m.high > uint64(min(size/pageSize, math.MaxUint32)):
 		return m, damaged("it has %d bytes but should have %d pages of %d: it was cut off", size, m.high, pageSize)
 	}
 	return m, nil
@@ -131,27 +129,7 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pages{r: r, meta: m, used: marks{}}, nil
-}
-
-// marks is a set of pages, 64 to a word. The claimed number of pages is not trusted, because a sparse file can be long
-// at no cost, so there is room only for those that were met.
-type marks map[uint64]uint64
-
-// set adds a page and reports whether it was already in the set.
-func (m marks) set(id uint64) bool {
-	word, bit := m[id/64], uint64(1)<<(id%64)
-	m[id/64] = word | bit
-	return word&bit != 0
-}
-
-// count returns the number of pages.
-func (m marks) count() uint64 {
-	n := 0
-	for _, w := range m {
-		n += bits.OnesCount64(w)
-	}
-	return uint64(n)
+	return &pages{r: r, meta: m, used: roaring.New()}, nil
 }
 
 // take marks a page as used.
@@ -159,7 +137,7 @@ func (p *pages) take(id uint64) error {
 	if id < 2 || id >= p.meta.high {
 		return damaged("page %d is referenced, but there are only pages 2 to %d", id, p.meta.high-1)
 	}
-	if p.used.set(id) {
+	if !p.used.CheckedAdd(uint32(id)) {
 		return damaged("page %d is used twice", id)
 	}
 	return nil
@@ -198,9 +176,6 @@ func (p *pages) page(id uint64) ([]byte, error) {
 		return nil, damaged("page %d says that it is page %d", id, own)
 	}
 	more := uint64(binary.LittleEndian.Uint32(b[12:]))
-	if more == 0 {
-		return b, nil
-	}
 	if more >= p.meta.high-id || more > 1<<31/pageSize {
 		return nil, damaged("page %d continues for %d pages, but there are only %d", id, more, p.meta.high)
 	}
@@ -215,132 +190,62 @@ func (p *pages) page(id uint64) ([]byte, error) {
 func kindOf(page []byte) uint16  { return binary.LittleEndian.Uint16(page[8:]) }
 func countOf(page []byte) uint16 { return binary.LittleEndian.Uint16(page[10:]) }
 
-// element returns the key of an element, what follows it, and its other two numbers.
-func element(page []byte, i int) (a uint32, key, rest []byte, b uint32, err error) {
-	le := binary.LittleEndian
-	first, at := pageHeader+int(countOf(page))*pageElement, pageHeader+i*pageElement
-	if first > len(page) {
-		return 0, nil, nil, 0, damaged("a page has %d elements, more than it can hold", countOf(page))
-	}
-	e := page[at:]
-	var offset, size uint32
-	if kindOf(page) == leafPage {
-		a, offset, size, b = le.Uint32(e), le.Uint32(e[4:]), le.Uint32(e[8:]), le.Uint32(e[12:])
-	} else {
-		offset, size = le.Uint32(e), le.Uint32(e[4:])
-	}
-	start := uint64(at) + uint64(offset)
-	if start < uint64(first) || start+uint64(size) > uint64(len(page)) {
-		return 0, nil, nil, 0, damaged("an element lies outside its page")
-	}
-	key = page[start : start+uint64(size)]
-	if size == 0 || size > maxKey {
-		return 0, nil, nil, 0, damaged("a key has %d bytes", size)
-	}
-	return a, key, page[start+uint64(size):], b, nil
-}
-
 // visitor receives the entries of a tree in order. A bucket is a tree of its own, located by its value.
 type visitor func(key, value []byte, isBucket bool) error
 
 // tree visits all entries below a page.
 func (p *pages) tree(root uint64, visit visitor) error {
-	p.last, p.started = p.last[:0], false
-	return p.branch(root, span{}, 0, visit)
-}
-
-// span is the keys from low up to but excluding high; nil means unbounded.
-type span struct{ low, high []byte }
-
-// wanted reports whether one of the sought keys is in a span.
-func (p *pages) wanted(s span) bool {
-	if p.only == nil {
-		return true
-	}
-	i, _ := slices.BinarySearchFunc(p.only, s.low, bytes.Compare)
-	return i < len(p.only) && (s.high == nil || bytes.Compare(p.only[i], s.high) < 0)
-}
-
-// branch visits the entries below a page whose keys must be in a span.
-func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
-	if depth > maxDepth {
-		return damaged("page %d is %d pages below the root", id, depth)
-	}
-	b, err := p.page(id)
+	b, err := p.page(root)
 	if err != nil {
 		return err
 	}
-	switch kindOf(b) {
-	case leafPage:
-		return p.leaf(b, keys, visit)
-	case branchPage:
-	default:
-		return damaged("page %d is of kind %d, but a tree has only kinds %d and %d",
-			id, kindOf(b), branchPage, leafPage)
-	}
-	if countOf(b) == 0 {
-		return damaged("page %d leads nowhere", id)
-	}
-	b = bytes.Clone(b) // valid only until the next page is read
-	for i := range int(countOf(b)) {
-		_, key, _, _, err := element(b, i)
-		if err != nil {
-			return fmt.Errorf("page %d: %w", id, err)
-		}
-		if i == 0 && bytes.Compare(key, keys.low) < 0 || i > 0 && p.started && bytes.Compare(key, p.last) <= 0 {
-			return damaged("the keys of page %d are not in order", id)
-		}
-		below, err := keysOf(b, i, keys.high)
-		if err != nil {
-			return fmt.Errorf("page %d: %w", id, err)
-		}
-		if !p.wanted(below) {
-			continue
-		}
-		child := binary.LittleEndian.Uint64(b[pageHeader+i*pageElement+8:])
-		if err := p.branch(child, below, depth+1, visit); err != nil {
-			return err
-		}
-	}
-	return nil
+	p.last = p.last[:0]
+	return p.walk(b, nil, 0, visit)
 }
 
-// keysOf returns the span of element i of a page: from its key to the next, or to the end of the page.
-func keysOf(page []byte, i int, end []byte) (s span, err error) {
-	if _, s.low, _, _, err = element(page, i); err != nil {
-		return s, err
+// walk visits the entries of a page and of those below it. No key may be less than low, or not greater than the last.
+func (p *pages) walk(page, low []byte, depth int, visit visitor) error {
+	le, kind, count := binary.LittleEndian, kindOf(page), int(countOf(page))
+	first := uint64(pageHeader + count*pageElement) // byte behind the elements
+	switch {
+	case kind == branchPage && count > 0 && depth < maxDepth:
+		page = bytes.Clone(page) // valid only until the next page is read
+	case kind != leafPage:
+		return damaged("a page of kind %d with %d elements, %d pages below the root", kind, count, depth)
 	}
-	s.high = end
-	if i+1 < int(countOf(page)) {
-		_, s.high, _, _, err = element(page, i+1)
+	if first > uint64(len(page)) {
+		return damaged("a page has %d elements, more than it can hold", count)
 	}
-	return s, err
-}
-
-// leaf visits the entries of a page, whose keys must be in a span.
-func (p *pages) leaf(b []byte, keys span, visit visitor) error {
-	for i := range int(countOf(b)) {
-		flags, key, rest, size, err := element(b, i)
-		if err != nil {
-			return err
+	for i := range count {
+		at := pageHeader + i*pageElement
+		e := page[at:]
+		var flags, length uint32
+		if kind == leafPage {
+			flags, length = le.Uint32(e), le.Uint32(e[12:])
+			e = e[4:]
 		}
-		if flags > 1 || uint64(size) > uint64(len(rest)) {
+		start := uint64(at) + uint64(le.Uint32(e))
+		end := start + uint64(le.Uint32(e[4:]))
+		if start < first || end+uint64(length) > uint64(len(page)) || flags > 1 {
 			return damaged("an element lies outside its page")
 		}
-		if bytes.Compare(key, keys.low) < 0 || p.started && bytes.Compare(key, p.last) <= 0 {
+		key := page[start:end]
+		if len(key) == 0 || len(key) > maxKey {
+			return damaged("a key has %d bytes", len(key))
+		}
+		if bytes.Compare(key, low) < 0 || bytes.Compare(key, p.last) <= 0 {
 			return damaged("the keys of a page are not in order")
 		}
-		p.last, p.started = append(p.last[:0], key...), true
-		if p.only != nil {
-			own, err := keysOf(b, i, keys.high)
-			if err != nil {
-				return err
-			}
-			if !p.wanted(own) {
-				continue
-			}
+		var err error
+		if kind == leafPage {
+			p.last = append(p.last[:0], key...)
+			err = visit(key, page[end:end+uint64(length)], flags == 1)
+		} else if below, failed := p.page(le.Uint64(e[8:])); failed != nil {
+			err = failed
+		} else {
+			err = p.walk(below, key, depth+1, visit)
 		}
-		if err := visit(key, rest[:size], flags == 1); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -356,11 +261,11 @@ func (p *pages) bucket(value []byte, visit visitor) error {
 	if root != 0 {
 		return p.tree(root, visit)
 	}
-	if len(inline) < pageHeader || kindOf(inline) != leafPage {
+	if len(inline) < pageHeader {
 		return damaged("an inline tree is not a page")
 	}
-	p.last, p.started = p.last[:0], false
-	return p.leaf(inline, span{}, visit)
+	p.last = p.last[:0]
+	return p.walk(inline, nil, maxDepth, visit) // a leaf
 }
 
 // readFree reads the list of free pages.
@@ -393,7 +298,7 @@ func (p *pages) finish() error {
 	if err := p.readFree(); err != nil {
 		return err
 	}
-	if met := 2 + p.used.count(); met != p.meta.high {
+	if met := 2 + p.used.GetCardinality(); met != p.meta.high {
 		return damaged("%d of %d pages are lost", p.meta.high-met, p.meta.high)
 	}
 	return nil

@@ -148,11 +148,17 @@ func (c *contents) decodeModel() (*model.Model, error) {
 	return m, nil
 }
 
-// eachBlock calls visit with every block and its checksum.
-func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32) error) error {
-	b, n := &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}, 0
-	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
-		if n++; n%1024 == 1 && ctx.Err() != nil {
+func (c *contents) newBlock() *block {
+	return &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}
+}
+
+// readItems visits all blocks and checks each of them and their totals.
+func (c *contents) readItems(ctx context.Context, visit visitBlock) error {
+	have := state{writes: c.writes}
+	var last index.ID
+	b := c.newBlock()
+	err := c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
+		if have.blocks%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if isBucket {
@@ -162,15 +168,6 @@ func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint3
 		if err != nil {
 			return err
 		}
-		return visit(b, sum)
-	})
-}
-
-// readItems visits all blocks and checks each of them and their totals.
-func (c *contents) readItems(ctx context.Context, visit visitBlock) error {
-	have := state{writes: c.writes}
-	var last index.ID
-	err := c.eachBlock(ctx, func(b *block, sum uint32) error {
 		if have.items > 0 && b.ids[0].Compare(last) <= 0 {
 			return damaged("ids %s and %s are not in order", last.Short(), b.ids[0].Short())
 		}

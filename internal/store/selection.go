@@ -1,8 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"slices"
+
+	bolt "go.etcd.io/bbolt"
 
 	"hashgrove/internal/index"
 )
@@ -77,7 +81,7 @@ func (s *Store) readSnapshot(
 	}
 	var texts records
 	n, read, told := int(c.items), 0, 0
-	return index.Collect(n, c.bits, c.fingerprint, f, func(take func(index.Part) error) error {
+	x, err := index.Collect(n, c.bits, c.fingerprint, f, func(take func(index.Part) error) error {
 		return c.readItems(ctx, func(b *block) error {
 			details := func(i int, it *index.Item) error { return texts.parse(b.record(i), it) }
 			if err := take(index.Part{IDs: b.ids, Codes: b.codes, Read: details}); err != nil {
@@ -90,49 +94,66 @@ func (s *Store) readSnapshot(
 			return nil
 		})
 	})
+	s.checked = s.checked || err == nil
+	return x, err
 }
 
-// find reads items by id from disk. If one is missing, it reads all items, to know whether it does not exist or a
-// damaged page hides it.
+// find reads items by id from disk. Before the first, all items are read and checked, so that bbolt can be trusted with
+// their pages and what it does not find does not exist.
 func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.Item, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	c, err := s.contents()
-	if err != nil {
-		return nil, withPath(s.path, err)
+	if s.file == nil {
+		return nil, ErrClosed
 	}
-	ids = slices.Clone(ids)
-	slices.SortFunc(ids, index.ID.Compare)
-	ids = slices.Compact(ids)
+	if !s.checked {
+		if _, err := s.readSnapshot(ctx, index.Filter{}, nil); err != nil {
+			return nil, withPath(s.path, err)
+		}
+	}
 	found := make(map[index.ID]index.Item, len(ids))
-	var texts records
-	for _, id := range ids {
-		c.pages.only = append(c.pages.only, appendKey(nil, id))
-	}
-	err = c.eachBlock(ctx, func(b *block, _ uint32) error {
-		if err := b.unpack(); err != nil {
+	err := guard(func() error {
+		tx, err := s.file.Begin(false)
+		if err != nil {
 			return err
 		}
-		for i, id := range b.ids {
-			if _, ok := slices.BinarySearchFunc(ids, id, index.ID.Compare); !ok {
-				continue
-			}
-			it := index.Item{ID: id, Code: slices.Clone(b.words.Row(i))}
-			if err := texts.parse(b.record(i), &it); err != nil {
+		return errors.Join(s.opened.findIn(ctx, tx, ids, found), tx.Rollback())
+	})
+	return found, withPath(s.path, err)
+}
+
+// findIn adds the items with some ids.
+func (c *contents) findIn(ctx context.Context, tx *bolt.Tx, ids []index.ID, found map[index.ID]index.Item) error {
+	var texts records
+	b, cursor := c.newBlock(), tx.Bucket(itemBucket).Cursor()
+	for _, id := range slices.SortedFunc(slices.Values(ids), index.ID.Compare) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		key, value := blockOf(cursor, appendKey(nil, id))
+		if key == nil {
+			return nil
+		}
+		if len(b.ids) == 0 || !bytes.Equal(key, appendKey(nil, b.ids[0])) {
+			if _, err := b.unseal(key, value); err != nil {
 				return err
 			}
-			slices.Sort(it.Tags) // as in an index in memory
-			it.Tags = slices.Compact(it.Tags)
-			found[id] = it
 		}
-		return nil
-	})
-	if err == nil && len(found) < len(ids) {
-		if c, err = s.contents(); err == nil {
-			err = c.readItems(ctx, nil)
+		i, there := slices.BinarySearchFunc(b.ids, id, index.ID.Compare)
+		if !there {
+			continue
 		}
+		it := index.Item{ID: id}
+		err := errors.Join(b.unpack(), texts.parse(b.record(i), &it))
+		if err != nil {
+			return err
+		}
+		it.Code = slices.Clone(b.words.Row(i))
+		slices.Sort(it.Tags) // as in an index in memory
+		it.Tags = slices.Compact(it.Tags)
+		found[id] = it
 	}
-	return found, withPath(s.path, err)
+	return nil
 }
 
 // contents reads the file's current head and state. The caller holds the write lock.

@@ -1,7 +1,7 @@
 // Package store keeps an index in a file, in which acknowledged writes survive a kill and a power cut.
 //
 // The file is a bbolt database with the items in order of their ids, many to a block (block.go), every value under a
-// checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in memory, which
+// checksum. Opening reads the whole file once, checks it (boltpages.go, contents.go) and builds the index in memory, which
 // answers all searches. A write goes to disk first, in one transaction, then to memory. Short-lived programs can leave
 // the items on disk and read only what they need (selection.go). docs/formats.md draws the file.
 package store
@@ -80,6 +80,8 @@ type Store struct {
 
 	write sync.Mutex // held while the index or its file changes, or items are read from disk
 	queue queue      // writes waiting for the lock
+
+	checked bool // all items were read, so their pages are sound; guarded by write
 
 	mu       sync.Mutex // held briefly; guards the fields below
 	file     *file      // nil if closed
@@ -292,7 +294,7 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 	}
 	s = &Store{
 		path: path, real: real, opened: c, readOnly: o.ReadOnly,
-		file: f, state: c.state, commit: (*bolt.Tx).Commit,
+		file: f, state: c.state, checked: !o.OnDisk || !o.ReadOnly, commit: (*bolt.Tx).Commit,
 	}
 	if !o.OnDisk {
 		s.index = index.New(c.bits, c.fingerprint, o.Index)

@@ -283,7 +283,20 @@ func (c *change) apply(ctx context.Context, e *edits) error {
 	return nil
 }
 
-// groups assigns edits to blocks: the last one that begins at or before the id, or the first.
+// blockOf returns the block for an id: the last one that begins at or before its key, or the first.
+func blockOf(cursor *bolt.Cursor, key []byte) (k, v []byte) {
+	k, v = cursor.Seek(key)
+	if k == nil {
+		return cursor.Last()
+	} else if !bytes.Equal(k, key) {
+		if k, v = cursor.Prev(); k == nil {
+			return cursor.First()
+		}
+	}
+	return k, v
+}
+
+// groups assigns edits to blocks.
 func (c *change) groups(e *edits) ([]group, error) {
 	var groups []group
 	var key []byte
@@ -293,14 +306,7 @@ func (c *change) groups(e *edits) ([]group, error) {
 		if len(key) > maxKey {
 			key = key[:maxKey] // too long to exist; newEdits reports it
 		}
-		k, v := cursor.Seek(key)
-		if k == nil {
-			k, v = cursor.Last()
-		} else if !bytes.Equal(k, key) {
-			if k, v = cursor.Prev(); k == nil {
-				k, v = cursor.First()
-			}
-		}
+		k, v := blockOf(cursor, key)
 		g := group{key: k, value: v, lo: i, hi: len(e.ids)}
 		var next []byte
 		if k != nil {
