@@ -190,23 +190,20 @@ type joiner struct {
 	start  []uint32
 	hits   []uint32
 	big    []bigBucket
-	found  func(a, b uint32, distance int)
+	found  func(a, b uint32)
 }
 
-// run calls found once for every two slots whose codes are within the radius, and told after every piece of the work.
-func (j *join) run(ctx context.Context, found func(worker int, a, b uint32, distance int),
-	told func(worker int)) error {
+// run calls found once for every two slots whose codes are within the radius.
+func (j *join) run(ctx context.Context, found func(worker int, a, b uint32)) error {
 	workers := make([]joiner, j.threads)
 	for w := range workers {
-		workers[w] = joiner{join: j, hits: make([]uint32, tileOfPairs+16), found: func(a, b uint32, d int) {
-			found(w, a, b,
-				d)
-		}}
+		workers[w] = joiner{
+			join: j, hits: make([]uint32, tileOfPairs+16), found: func(a, b uint32) { found(w, a, b) },
+		}
 	}
 	var lock sync.Mutex
 	done, total := 0, len(j.masks)<<j.partBits
-	step := func(w int) {
-		told(w)
+	step := func() {
 		lock.Lock()
 		defer lock.Unlock()
 		if done++; j.progress != nil {
@@ -220,7 +217,7 @@ func (j *join) run(ctx context.Context, found func(worker int, a, b uint32, dist
 		err := j.work(ctx, 1<<j.partBits, func(w, part int) {
 			workers[w].choice = choice
 			workers[w].partition(j.start[part], j.start[part+1])
-			step(w)
+			step()
 		})
 		for w := range workers {
 			for _, b := range workers[w].big {
@@ -230,7 +227,7 @@ func (j *join) run(ctx context.Context, found func(worker int, a, b uint32, dist
 					err = j.work(ctx, stripes, func(w, i int) {
 						workers[w].choice = choice
 						workers[w].compare(b.rows, b.slots, i*stripe, min((i+1)*stripe, len(b.slots)))
-						step(w)
+						step()
 					})
 				}
 			}
@@ -336,8 +333,8 @@ func (w *joiner) compare(rows hamming.Codes, slots []uint32, lo, hi int) {
 			q, from := rows.Row(i), max(tile, i+1)
 			if words == 1 && end-from < 24 {
 				for k := from; k < end; k++ {
-					if d := bits.OnesCount64(q[0] ^ rows.Data[k]); d <= w.radius && w.first(q, rows.Row(k)) {
-						w.found(slots[i], slots[k], d)
+					if bits.OnesCount64(q[0]^rows.Data[k]) <= w.radius && w.first(q, rows.Row(k)) {
+						w.found(slots[i], slots[k])
 					}
 				}
 				continue
@@ -345,7 +342,7 @@ func (w *joiner) compare(rows hamming.Codes, slots []uint32, lo, hi int) {
 			part.Data = rows.Data[from*words : end*words]
 			for _, hit := range w.hits[:part.Near(w.hits, q, w.radius)] {
 				if k := from + int(hit&0xffff); w.first(q, rows.Row(k)) {
-					w.found(slots[i], slots[k], int(hit>>16))
+					w.found(slots[i], slots[k])
 				}
 			}
 		}
