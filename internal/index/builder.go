@@ -87,7 +87,7 @@ func (b *builder) describe(pos uint32, it *Item, columns []string) {
 		if wanted(name) {
 			b.set(pos, name, v)
 		} else if c := b.column(name); c.kind != NumberKind|textKinds {
-			c.kind |= kindOf(v)
+			c.kind |= v.Kind()
 		}
 	}
 }

@@ -48,6 +48,16 @@ func parseDate[T string | []byte](s T) moment {
 	return m.withTime(string(s[11:]))
 }
 
+// Moment returns the point in time that a date names, and whether the value is a date. Dates without a zone are in UTC;
+// digits beyond nanoseconds are dropped.
+func (v Value) Moment() (time.Time, bool) {
+	if v.isNumber {
+		return time.Time{}, false
+	}
+	m := parseDate(v.text)
+	return time.Unix(m.seconds, int64(m.nanos)).UTC(), m != noMoment
+}
+
 // withTime adds a time of day: hh:mm[:ss[.fraction]][zone].
 func (m moment) withTime(s string) moment {
 	hour, ok1 := digits(cut(&s, 2))

@@ -30,20 +30,22 @@ var reserved = []string{idName, labelName, tagName}
 // name the item lacks; name != value means that the item has the name and none of its values is equal. If no item can
 // match because of a name or a kind of value, the search returns a *FilterError. Parse reads filters, and String writes
 // them so that Parse returns the same filter.
-type Filter struct{ *node }
+type Filter struct{ *Condition }
 
-// node is a condition, or two joined ones.
-type node struct {
-	op     string // of the language: and, or, not, has, in, between, starts with, =, !=, <, <=, > or >=
-	a, b   *node  // for and and or; not has only a
-	name   string // for the others
-	values []Value
+// Condition is a filter as a tree, which others can translate, for instance into SQL.
+type Condition struct {
+	Op     string       // and, or, not, has, in, between, starts with, =, !=, <, <=, > or >=
+	Parts  []*Condition // two for and and or, one for not
+	Name   string       // for the others: id, label, tag or an attribute
+	Values []Value      // for the others except has
 }
+
+func joined(op string, parts ...*Condition) *Condition { return &Condition{Op: op, Parts: parts} }
 
 // CheckDeletion returns an error if the filter has no condition: it is what a program sends that builds filters from
 // parts and has none, and everything would be deleted.
 func (f Filter) CheckDeletion() error {
-	if f.node == nil {
+	if f.Condition == nil {
 		return message.New("empty-filter", "an empty filter would delete everything: to do so, use the filter \"has id\"")
 	}
 	return nil
@@ -51,20 +53,17 @@ func (f Filter) CheckDeletion() error {
 
 // Depth returns how deep the filter is nested; a chain of parts joined by the same word counts once.
 func (f Filter) Depth() int {
-	if f.node == nil {
+	if f.Condition == nil {
 		return 0
 	}
-	return f.node.depth()
+	return f.Condition.depth()
 }
 
-func (n *node) depth() int {
+func (n *Condition) depth() int {
 	deepest := 0
-	for _, part := range []*node{n.a, n.b} {
-		if part == nil {
-			continue
-		}
+	for _, part := range n.Parts {
 		d := part.depth()
-		if part.op == n.op && n.op != "not" {
+		if part.Op == n.Op && n.Op != "not" {
 			d--
 		}
 		deepest = max(deepest, d)
@@ -84,9 +83,9 @@ func Label(labels ...string) Filter { return memberOf(labelName, labels, String)
 func Tag(tags ...string) Filter { return memberOf(tagName, tags, String) }
 
 func memberOf[T any](name string, list []T, value func(T) Value) Filter {
-	n := &node{op: "in", name: name}
+	n := &Condition{Op: "in", Name: name}
 	for _, x := range list {
-		n.values = append(n.values, value(x))
+		n.Values = append(n.Values, value(x))
 	}
 	return Filter{n}
 }
@@ -96,10 +95,10 @@ func And(filters ...Filter) Filter {
 	var f Filter
 	for _, g := range filters {
 		switch {
-		case f.node == nil:
+		case f.Condition == nil:
 			f = g
-		case g.node != nil:
-			f = Filter{&node{op: "and", a: f.node, b: g.node}}
+		case g.Condition != nil:
+			f = Filter{joined("and", f.Condition, g.Condition)}
 		}
 	}
 	return f
@@ -107,7 +106,7 @@ func And(filters ...Filter) Filter {
 
 // String returns the filter as text; the zero Filter is empty.
 func (f Filter) String() string {
-	if f.node == nil {
+	if f.Condition == nil {
 		return ""
 	}
 	var b strings.Builder
@@ -117,7 +116,7 @@ func (f Filter) String() string {
 
 // allowed returns the live items of the view that match the filter; nil means all of the segment.
 func (f Filter) allowed(v view) *roaring.Bitmap {
-	if f.node == nil {
+	if f.Condition == nil {
 		return v.live
 	}
 	set := f.match(v)
@@ -132,7 +131,7 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 func (f Filter) Names() iter.Seq2[string, Filter] {
 	return func(yield func(string, Filter) bool) {
 		for _, name := range f.columns() {
-			if !yield(name, Filter{&node{op: "has", name: name}}) {
+			if !yield(name, Filter{&Condition{Op: "has", Name: name}}) {
 				return
 			}
 		}
@@ -142,7 +141,7 @@ func (f Filter) Names() iter.Seq2[string, Filter] {
 // columns returns the names that the filter uses, besides the id, without repetitions.
 func (f Filter) columns() []string {
 	var names []string
-	if f.node != nil {
+	if f.Condition != nil {
 		f.names(func(name string) {
 			if name != idName && !slices.Contains(names, name) {
 				names = append(names, name)
@@ -153,61 +152,59 @@ func (f Filter) columns() []string {
 }
 
 // names calls yield with every name that the filter uses.
-func (n *node) names(yield func(name string)) {
-	for _, part := range []*node{n.a, n.b} {
-		if part != nil {
-			part.names(yield)
-		}
+func (n *Condition) names(yield func(name string)) {
+	for _, part := range n.Parts {
+		part.names(yield)
 	}
-	if n.name != "" {
-		yield(n.name)
+	if n.Name != "" {
+		yield(n.Name)
 	}
 }
 
 // match returns the items of a view that match the filter, including deleted ones. The caller may modify the result.
-func (n *node) match(v view) *roaring.Bitmap {
+func (n *Condition) match(v view) *roaring.Bitmap {
 	set := roaring.New()
-	switch n.op {
+	switch n.Op {
 	case "and":
-		if set = n.a.match(v); !set.IsEmpty() {
-			set.And(n.b.match(v))
+		if set = n.Parts[0].match(v); !set.IsEmpty() {
+			set.And(n.Parts[1].match(v))
 		}
 	case "or":
-		set = n.a.match(v)
-		set.Or(n.b.match(v))
+		set = n.Parts[0].match(v)
+		set.Or(n.Parts[1].match(v))
 	case "not":
-		set = n.a.match(v)
+		set = n.Parts[0].match(v)
 		set.Flip(0, uint64(v.len()))
 	case "!=":
-		set = (&node{op: "has", name: n.name}).match(v)
-		set.AndNot((&node{op: "=", name: n.name, values: n.values}).match(v))
+		set = (&Condition{Op: "has", Name: n.Name}).match(v)
+		set.AndNot((&Condition{Op: "=", Name: n.Name, Values: n.Values}).match(v))
 	case "has":
-		if n.name == idName {
+		if n.Name == idName {
 			set.AddRange(0, uint64(v.len()))
-		} else if c := v.columns[n.name]; c != nil {
+		} else if c := v.columns[n.Name]; c != nil {
 			c.addAll(set)
 		}
 	case "between":
-		if c := v.columns[n.name]; c != nil {
-			c.addBetween(set, n.values[0], n.values[1])
-		} else if n.name == idName {
-			v.ids.addMatches(set, ">=", n.values[0])
+		if c := v.columns[n.Name]; c != nil {
+			c.addBetween(set, n.Values[0], n.Values[1])
+		} else if n.Name == idName {
+			v.ids.addMatches(set, ">=", n.Values[0])
 			upTo := roaring.New()
-			v.ids.addMatches(upTo, "<=", n.values[1])
+			v.ids.addMatches(upTo, "<=", n.Values[1])
 			set.And(upTo)
 		}
 	case prefixOp:
-		if c := v.columns[n.name]; c != nil {
-			c.addPrefixed(set, n.values[0].text)
-		} else if n.name == idName {
-			v.ids.addPrefixed(set, n.values[0].text)
+		if c := v.columns[n.Name]; c != nil {
+			c.addPrefixed(set, n.Values[0].text)
+		} else if n.Name == idName {
+			v.ids.addPrefixed(set, n.Values[0].text)
 		}
 	default:
-		for _, value := range n.values {
-			if n.name == idName {
-				v.ids.addMatches(set, n.op, value)
-			} else if c := v.columns[n.name]; c != nil {
-				c.addMatches(set, n.op, value)
+		for _, value := range n.Values {
+			if n.Name == idName {
+				v.ids.addMatches(set, n.Op, value)
+			} else if c := v.columns[n.Name]; c != nil {
+				c.addMatches(set, n.Op, value)
 			}
 		}
 	}

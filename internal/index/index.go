@@ -362,7 +362,7 @@ func (s *Snapshot) Matches(f Filter) ([]Hit, error) {
 func (s *Snapshot) Count(f Filter) int {
 	n := 0
 	for _, v := range s.views {
-		if f.node == nil {
+		if f.Condition == nil {
 			n += v.size
 		} else {
 			n += int(f.allowed(v).GetCardinality())

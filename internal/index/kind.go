@@ -53,7 +53,8 @@ func kindOfText[T string | []byte](s T) Kind {
 	return TextKind
 }
 
-func kindOf(v Value) Kind {
+// Kind returns the kind of the value. Filters compare two values of DateKind as moments instead of by their bytes.
+func (v Value) Kind() Kind {
 	if v.isNumber {
 		return NumberKind
 	}
@@ -154,20 +155,19 @@ func (e *FilterError) Error() string {
 
 // CheckFilter returns a *FilterError if the filter cannot mean what it says. Searches call it too.
 func (s *Snapshot) CheckFilter(f Filter) error {
-	if f.node == nil || s.size == 0 {
+	if f.Condition == nil || s.size == 0 {
 		return nil
 	}
-	return s.checkNode(f.node)
+	return s.checkNode(f.Condition)
 }
 
-func (s *Snapshot) checkNode(n *node) error {
-	if n.a != nil {
-		if err := s.checkNode(n.a); err != nil || n.b == nil {
+func (s *Snapshot) checkNode(n *Condition) error {
+	for _, part := range n.Parts {
+		if err := s.checkNode(part); err != nil {
 			return err
 		}
-		return s.checkNode(n.b)
 	}
-	switch n.name {
+	switch n.Name {
 	case "":
 		return nil
 	case idName:
@@ -175,33 +175,33 @@ func (s *Snapshot) checkNode(n *node) error {
 	}
 	kind := Kind(0)
 	for _, v := range s.views {
-		kind |= v.kind(n.name)
+		kind |= v.kind(n.Name)
 	}
 	if kind == 0 {
-		return &FilterError{Name: n.name, Known: s.Attributes()}
+		return &FilterError{Name: n.Name, Known: s.Attributes()}
 	}
-	if n.name == labelName || n.name == tagName {
+	if n.Name == labelName || n.Name == tagName {
 		return nil // any text is fine
 	}
-	for _, v := range n.values {
+	for _, v := range n.Values {
 		if reason := mismatch(n, kind, v); reason != nil {
-			return &FilterError{Name: n.name, Known: s.Attributes(), reason: reason}
+			return &FilterError{Name: n.Name, Known: s.Attributes(), reason: reason}
 		}
 	}
 	return nil
 }
 
 // mismatch explains why a value cannot be compared with an attribute of a kind, or returns nil.
-func mismatch(n *node, kind Kind, v Value) error {
-	name := field(shortened(n.name))
+func mismatch(n *Condition, kind Kind, v Value) error {
+	name := field(shortened(n.Name))
 	what, texts := "text", kind&textKinds
 	if v.isNumber {
 		what = "number"
 	}
 	switch {
-	case n.op == prefixOp && texts == 0:
+	case n.Op == prefixOp && texts == 0:
 		return message.New("prefix-of-number", "%s is a number in every item, but only texts start with a text", name)
-	case n.op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
+	case n.Op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
 		return nil
 	case texts == 0:
 		return message.New("text-for-number", "%s is a number in every item, but %v is a %s: numbers have no quotes", name,
@@ -224,8 +224,8 @@ func mismatch(n *node, kind Kind, v Value) error {
 }
 
 // checkID rejects order comparisons between integers and texts, which never compare, if all ids are of one kind.
-func (s *Snapshot) checkID(n *node) error {
-	if n.op == "=" || n.op == "!=" || n.op == "in" || n.op == "has" || n.op == prefixOp {
+func (s *Snapshot) checkID(n *Condition) error {
+	if n.Op == "=" || n.Op == "!=" || n.Op == "in" || n.Op == "has" || n.Op == prefixOp {
 		return nil // any id is fine
 	}
 	integers, first := 0, ID{}
@@ -240,7 +240,7 @@ func (s *Snapshot) checkID(n *node) error {
 		first = v.ids.get(least)
 	}
 	texts := s.size - integers
-	for _, v := range n.values {
+	for _, v := range n.Values {
 		isInteger := v.isNumber || v.text != "" && Text(v.text).text == ""
 		switch {
 		case isInteger && integers == 0:

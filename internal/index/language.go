@@ -42,10 +42,10 @@ const (
 // words cannot be names. Other words are recognised by their position, because attributes may have those names.
 var words = []string{"and", "or", "not", "in", "has"}
 
-// prefixOp is the operator "starts with" in a node.
+// prefixOp is the operator "starts with" in a condition.
 const prefixOp = "starts with"
 
-// comparisons maps operators to their spelling in a node.
+// comparisons maps operators to their spelling in a condition.
 var comparisons = map[string]string{
 	"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
 }
@@ -72,15 +72,15 @@ func Parse(text string) (Filter, error) {
 
 // Chains of and and or lean to the left: a and b and c is (a and b) and c. Their length counts as depth, because
 // walking the tree recurses that deep.
-func (p *parser) alternatives() *node { return p.chain("or", p.conjunction) }
-func (p *parser) conjunction() *node  { return p.chain("and", p.condition) }
+func (p *parser) alternatives() *Condition { return p.chain("or", p.conjunction) }
+func (p *parser) conjunction() *Condition  { return p.chain("and", p.condition) }
 
-func (p *parser) chain(op string, part func() *node) *node {
+func (p *parser) chain(op string, part func() *Condition) *Condition {
 	defer func(d int) { p.depth = d }(p.depth)
 	n := part()
 	for p.accept(word, op) {
 		p.descend()
-		n = &node{op: op, a: n, b: part()}
+		n = joined(op, n, part())
 	}
 	return n
 }
@@ -91,18 +91,18 @@ func (p *parser) descend() {
 	}
 }
 
-func (p *parser) condition() *node {
+func (p *parser) condition() *Condition {
 	defer func(d int) { p.depth = d }(p.depth)
 	p.descend()
 	switch {
 	case p.accept(word, "not"):
-		return &node{op: "not", a: p.condition()}
+		return joined("not", p.condition())
 	case p.accept(symbol, "("):
 		n := p.alternatives()
 		p.expect(")")
 		return n
 	case p.accept(word, "has"):
-		return &node{op: "has", name: p.name()}
+		return &Condition{Op: "has", Name: p.name()}
 	}
 	field := p.name()
 	if p.accept(word, "not") {
@@ -111,7 +111,7 @@ func (p *parser) condition() *node {
 		if n == nil {
 			p.fail("want-range", "in, between or starts with")
 		}
-		return &node{op: "not", a: n}
+		return joined("not", n)
 	}
 	if n := p.rangeOrList(field); n != nil {
 		return n
@@ -122,22 +122,22 @@ func (p *parser) condition() *node {
 		return nil
 	}
 	p.advance()
-	return &node{op: op, name: field, values: []Value{p.literal(field, op)}}
+	return &Condition{Op: op, Name: field, Values: []Value{p.literal(field, op)}}
 }
 
 // rangeOrList parses what can follow a name: in (values), between values, or starts with a text. It returns nil for
 // anything else.
-func (p *parser) rangeOrList(field string) *node {
+func (p *parser) rangeOrList(field string) *Condition {
 	switch {
 	case p.nextIs(word, "in"):
 		return p.member(field)
 	case p.acceptPlain("between"):
-		n := &node{op: "between", name: field, values: []Value{p.literal(field, "between")}}
+		n := &Condition{Op: "between", Name: field, Values: []Value{p.literal(field, "between")}}
 		if !p.accept(word, "and") {
 			p.fail("want-and", "and")
 		}
 		at := p.at
-		n.values = append(n.values, p.literal(field, "between"))
+		n.Values = append(n.Values, p.literal(field, "between"))
 		if reason := n.backwards(); reason != nil {
 			p.at = at
 			p.refuse(reason)
@@ -150,7 +150,7 @@ func (p *parser) rangeOrList(field string) *node {
 		if p.kind != text {
 			p.fail("want-text", "a text in quotes")
 		}
-		n := &node{op: prefixOp, name: field, values: []Value{String(p.token)}}
+		n := &Condition{Op: prefixOp, Name: field, Values: []Value{String(p.token)}}
 		p.advance()
 		return n
 	}
@@ -167,16 +167,16 @@ func (p *parser) acceptPlain(w string) bool {
 }
 
 // backwards explains why nothing can lie between the values, or returns nil.
-func (n *node) backwards() error {
-	a, b := n.values[0], n.values[1]
+func (n *Condition) backwards() error {
+	a, b := n.Values[0], n.Values[1]
 	greater := false
 	switch {
-	case n.name == idName && !a.isNumber && !b.isNumber && a.text != "" && b.text != "":
+	case n.Name == idName && !a.isNumber && !b.isNumber && a.text != "" && b.text != "":
 		x, y := Text(a.text), Text(b.text)
 		if greater = x.Compare(y) > 0; (x.text == "") != (y.text == "") {
 			return message.New("mixed-values", "between %v and %v: one is an integer and the other a text", a, b)
 		}
-	case n.name == idName:
+	case n.Name == idName:
 		greater = a.isNumber && b.isNumber && a.number > b.number
 	case a.isNumber != b.isNumber:
 		return message.New("mixed-values", "between %v and %v: one is a number and the other a text", a, b)
@@ -246,12 +246,12 @@ func isWritten(token string) bool {
 }
 
 // member parses in (values).
-func (p *parser) member(field string) *node {
+func (p *parser) member(field string) *Condition {
 	p.advance()
 	p.expect("(")
-	m := &node{op: "in", name: field}
+	m := &Condition{Op: "in", Name: field}
 	for p.err == nil {
-		m.values = append(m.values, p.literal(field, "in"))
+		m.Values = append(m.Values, p.literal(field, "in"))
 		if !p.accept(symbol, ",") {
 			break
 		}
@@ -297,26 +297,27 @@ func field(s string) string {
 
 // write appends the filter as text. It writes brackets only where the parser needs them, so that the parsed filter is
 // no deeper.
-func (n *node) write(b *strings.Builder) {
+func (n *Condition) write(b *strings.Builder) {
 	switch {
-	case n.op == "and" || n.op == "or":
-		n.a.writeIn(b, n.op == "and" && n.a.op == "or")
-		b.WriteString(" " + n.op + " ")
-		n.b.writeIn(b, n.b.op == "or" || n.op == "and" && n.b.op == "and")
-	case n.op == "not":
+	case n.Op == "and" || n.Op == "or":
+		left, right := n.Parts[0], n.Parts[1]
+		left.writeIn(b, n.Op == "and" && left.Op == "or")
+		b.WriteString(" " + n.Op + " ")
+		right.writeIn(b, right.Op == "or" || n.Op == "and" && right.Op == "and")
+	case n.Op == "not":
 		b.WriteString("not ")
-		n.a.writeIn(b, n.a.op == "and" || n.a.op == "or")
-	case n.op == "has":
-		b.WriteString("has " + field(n.name))
-	case n.op == "between":
-		b.WriteString(field(n.name) + " between " + n.values[0].String() + " and " + n.values[1].String())
-	case n.op != "in":
-		b.WriteString(field(n.name) + " " + n.op + " " + n.values[0].String())
-	case len(n.values) == 0: // matches nothing
+		n.Parts[0].writeIn(b, n.Parts[0].Op == "and" || n.Parts[0].Op == "or")
+	case n.Op == "has":
+		b.WriteString("has " + field(n.Name))
+	case n.Op == "between":
+		b.WriteString(field(n.Name) + " between " + n.Values[0].String() + " and " + n.Values[1].String())
+	case n.Op != "in":
+		b.WriteString(field(n.Name) + " " + n.Op + " " + n.Values[0].String())
+	case len(n.Values) == 0: // matches nothing
 		b.WriteString("not has " + idName)
 	default:
-		b.WriteString(field(n.name) + " in (")
-		for i, v := range n.values {
+		b.WriteString(field(n.Name) + " in (")
+		for i, v := range n.Values {
 			if i > 0 {
 				b.WriteString(", ")
 			}
@@ -326,7 +327,7 @@ func (n *node) write(b *strings.Builder) {
 	}
 }
 
-func (n *node) writeIn(b *strings.Builder, brackets bool) {
+func (n *Condition) writeIn(b *strings.Builder, brackets bool) {
 	if brackets {
 		b.WriteByte('(')
 		defer b.WriteByte(')')

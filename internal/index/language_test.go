@@ -139,7 +139,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q: %v", text, err)
 			}
 		}
-		if g.node != nil && s.Count(g)+s.Count(opposite(g)) != s.Len() {
+		if g.Condition != nil && s.Count(g)+s.Count(opposite(g)) != s.Len() {
 			t.Fatalf("%q and its opposite let %d and %d of %d through", text, s.Count(g), s.Count(opposite(g)), s.Len())
 		}
 	})
@@ -147,8 +147,8 @@ func FuzzParse(f *testing.F) {
 
 // opposite returns the filter for everything that the filter rejects.
 func opposite(f Filter) Filter {
-	if f.node == nil {
+	if f.Condition == nil {
 		return IDs()
 	}
-	return Filter{&node{op: "not", a: f.node}}
+	return Filter{joined("not", f.Condition)}
 }

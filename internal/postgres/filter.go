@@ -41,14 +41,13 @@ var errUnstorable = message.New("unstorable",
 
 // sql translates a filter into SQL.
 func (w *filter) sql(f index.Filter) (string, error) {
-	c, ok := f.Condition()
-	if !ok {
+	if f.Condition == nil {
 		return "true", nil
 	}
-	return w.condition(c)
+	return w.condition(f.Condition)
 }
 
-func (w *filter) condition(c index.Condition) (string, error) {
+func (w *filter) condition(c *index.Condition) (string, error) {
 	parts, err := translated(c.Parts, w.condition)
 	if err != nil {
 		return "", err

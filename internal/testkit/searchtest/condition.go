@@ -12,16 +12,15 @@ import (
 // Matching returns the items that match a filter, by checking each of them. It returns ErrFilter if the filter names
 // something that no item has, or compares it with values of another kind.
 func Matching(items []index.Item, f index.Filter) ([]index.Item, error) {
-	c, filters := f.Condition()
-	if !filters {
+	if f.Condition == nil {
 		return items, nil
 	}
-	if refuses(items, c) {
+	if refuses(items, f.Condition) {
 		return nil, api.Errorf(api.ErrFilter, "no item can match %v", f)
 	}
 	var list []index.Item
 	for _, it := range items {
-		if holds(c, it) {
+		if holds(f.Condition, it) {
 			list = append(list, it)
 		}
 	}
@@ -49,7 +48,7 @@ func valuesOf(it index.Item, name string) []index.Value {
 }
 
 // holds reports whether an item matches a condition.
-func holds(c index.Condition, it index.Item) bool {
+func holds(c *index.Condition, it index.Item) bool {
 	switch c.Op {
 	case "and":
 		return holds(c.Parts[0], it) && holds(c.Parts[1], it)
@@ -83,7 +82,7 @@ func holds(c index.Condition, it index.Item) bool {
 }
 
 // holdsOf reports whether a condition holds for one value, given its comparison function and its spelling.
-func holdsOf(c index.Condition, compare func(index.Value) (int, bool), text string) bool {
+func holdsOf(c *index.Condition, compare func(index.Value) (int, bool), text string) bool {
 	within := func(i, low, high int) bool {
 		order, comparable := compare(c.Values[i])
 		return comparable && order >= low && order <= high
@@ -146,7 +145,7 @@ func compareID(id index.ID, v index.Value) (int, bool) {
 
 // refuses reports whether a filter cannot mean what it says: no item has one of its names, or a comparable kind of
 // value. Without items, nothing is refused.
-func refuses(items []index.Item, c index.Condition) bool {
+func refuses(items []index.Item, c *index.Condition) bool {
 	if len(items) == 0 {
 		return false
 	}
@@ -197,7 +196,7 @@ func fits(op string, kinds index.Kind, v index.Value) bool {
 }
 
 // refusesOrder reports whether a condition orders ids of one kind by a value of the other.
-func refusesOrder(items []index.Item, c index.Condition) bool {
+func refusesOrder(items []index.Item, c *index.Condition) bool {
 	if !slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.Op) {
 		return false
 	}
