@@ -23,29 +23,37 @@ func (m moment) compare(n moment) int {
 // noMoment means that a text is not a date.
 var noMoment = moment{nanos: -1}
 
+// zones are the layouts of time zones by their length.
+var zones = [...]string{1: "Z07", 3: "Z07", 5: "Z0700", 6: "Z07:00"}
+
 // parseDate returns the moment that a text names, or noMoment.
 func parseDate[T string | []byte](s T) moment {
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
 		return noMoment
 	}
-	year, ok1 := digits(s[:4])
-	month, ok2 := digits(s[5:7])
-	day, ok3 := digits(s[8:10])
-	if !ok1 || !ok2 || !ok3 || month < 1 || month > 12 || day < 1 {
+	text, layout := string(s), time.DateOnly
+	if len(text) > 10 {
+		// Package time would also take hours of one digit, a comma, and zones that are a day off.
+		if len(text) < 16 || strings.IndexByte("Tt ", text[10]) < 0 || text[13] != ':' || strings.Contains(text, ",") {
+			return noMoment
+		}
+		text, layout = text[:10]+"T"+strings.ReplaceAll(text[11:], "z", "Z"), "2006-01-02T15:04"
+		if text[16:] != "" && text[16] == ':' {
+			layout += ":05"
+		}
+		if i := strings.IndexAny(text[16:], "Z+-"); i >= 0 {
+			zone := text[16+i:]
+			if len(zone) >= len(zones) || len(zone) > 1 && (zone[1:min(3, len(zone))] > "23" || zone[len(zone)-2:] > "59") {
+				return noMoment
+			}
+			layout += zones[len(zone)]
+		}
+	}
+	t, err := time.Parse(layout, text)
+	if err != nil {
 		return noMoment
 	}
-	t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if t.Day() != day { // such as February 30
-		return noMoment
-	}
-	m := moment{seconds: t.Unix()}
-	if len(s) == 10 {
-		return m
-	}
-	if s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
-		return noMoment
-	}
-	return m.withTime(string(s[11:]))
+	return moment{t.Unix(), int32(t.Nanosecond())}
 }
 
 // Moment returns the point in time that a date names, and whether the value is a date. Dates without a zone are in UTC;
@@ -56,63 +64,6 @@ func (v Value) Moment() (time.Time, bool) {
 	}
 	m := parseDate(v.text)
 	return time.Unix(m.seconds, int64(m.nanos)).UTC(), m != noMoment
-}
-
-// withTime adds a time of day: hh:mm[:ss[.fraction]][zone].
-func (m moment) withTime(s string) moment {
-	hour, ok1 := digits(cut(&s, 2))
-	colon := cut(&s, 1)
-	minute, ok2 := digits(cut(&s, 2))
-	if !ok1 || !ok2 || colon != ":" || hour > 23 || minute > 59 {
-		return noMoment
-	}
-	m.seconds += int64(hour*3600 + minute*60)
-	if strings.HasPrefix(s, ":") {
-		second, ok := digits(cut(&s, 3)[1:])
-		if !ok || second > 59 {
-			return noMoment
-		}
-		m.seconds += int64(second)
-		if strings.HasPrefix(s, ".") {
-			n := 1
-			for unit := int32(100_000_000); n < len(s) && isDigit(s[n]); n++ {
-				m.nanos += unit * int32(s[n]-'0')
-				unit /= 10
-			}
-			if n == 1 {
-				return noMoment
-			}
-			s = s[n:]
-		}
-	}
-	if s == "" || s == "Z" || s == "z" {
-		return m
-	}
-	sign := int64(-1) // a clock that is ahead shows a moment too late
-	if s[0] == '-' {
-		sign = 1
-	} else if s[0] != '+' {
-		return noMoment
-	}
-	zone := strings.Replace(s[1:], ":", "", 1)
-	if len(zone) == 2 {
-		zone += "00"
-	}
-	hours, ok1 := digits(cut(&zone, 2))
-	minutes, ok2 := digits(zone)
-	if !ok1 || !ok2 || len(zone) != 2 || hours > 23 || minutes > 59 {
-		return noMoment
-	}
-	m.seconds += sign * int64(hours*3600+minutes*60)
-	return m
-}
-
-// cut removes and returns the first n bytes of a text, or fewer if it is shorter.
-func cut(s *string, n int) string {
-	n = min(n, len(*s))
-	first := (*s)[:n]
-	*s = (*s)[n:]
-	return first
 }
 
 // digits parses a number made of digits only.

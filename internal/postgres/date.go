@@ -12,20 +12,17 @@ import (
 //
 //	day    four digits, two, two; the day must exist in its month. Years start at 0000, which PostgreSQL lacks, so all
 //	       are shifted by 400 years, after which the calendar repeats
-//	time   hh:mm, hh:mm:ss or hh:mm:ss.fraction, of which nine digits count. Minutes or seconds at the end of the text
-//	       may have one digit
-//	zone   none, Z, or +hhmm or +hh with a colon anywhere
+//	time   hh:mm, hh:mm:ss or hh:mm:ss.fraction, of which nine digits count
+//	zone   none, Z, or +hh, +hhmm or +hh:mm
 const (
 	hour  = `([01][0-9]|2[0-3])`
 	sixty = `[0-5][0-9]` // minutes or seconds
-	zone  = `([Zz]|[+-](:?` + hour + `(` + sixty + `)?|([01]:[0-9]|2:[0-3])(` + sixty + `)?|` +
-		hour + `:(` + sixty + `)?|` + hour + `[0-5]:[0-9]|` + hour + sixty + `:))?`
-	leap = `([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)`
-	day  = `([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|` +
+	zone  = `([Zz]|[+-]` + hour + `(:?` + sixty + `)?)?`
+	leap  = `([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)`
+	day   = `([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|` +
 		`02-(0[1-9]|1[0-9]|2[0-8]))|` + leap + `-02-29)`
 
-	seconds     = `([0-9]|` + sixty + `([.][0-9]+)?` + zone + `)`
-	datePattern = `^` + day + `([Tt ]` + hour + `:([0-9]|` + sixty + `(:` + seconds + `|` + zone + `)))?$`
+	datePattern = `^` + day + `([Tt ]` + hour + `:` + sixty + `(:` + sixty + `([.][0-9]+)?)?` + zone + `)?$`
 )
 
 // secondsOf is the moment of a date TEXT, exact to the nanosecond. Everything up to the minutes is at a fixed
