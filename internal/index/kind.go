@@ -193,34 +193,31 @@ func (s *Snapshot) checkNode(n *Condition) error {
 
 // mismatch explains why a value cannot be compared with an attribute of a kind, or returns nil.
 func mismatch(n *Condition, kind Kind, v Value) error {
-	name := field(shortened(n.Name))
-	what, texts := "text", kind&textKinds
-	if v.isNumber {
-		what = "number"
-	}
+	texts := kind & textKinds
+	var code message.Code
+	var hint string
 	switch {
 	case n.Op == prefixOp && texts == 0:
-		return message.New("prefix-of-number", "%s is a number in every item, but only texts start with a text", name)
+		code, hint = "prefix-of-number", "only texts start with a text"
 	case n.Op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
 		return nil
 	case texts == 0:
-		return message.New("text-for-number", "%s is a number in every item, but %v is a %s: numbers have no quotes", name,
-			v, what)
-	case texts == DateKind:
-		if parseDate(v.text) != noMoment || isPartOfDate(v.text) {
-			return nil
-		}
-		return message.New("not-a-date", "%s is a date in every item, but %v is a %s: write a date such as \"2024-01-31\"",
-			name, v, what)
-	case texts == BooleanKind:
-		if v.text == "true" || v.text == "false" {
-			return nil
-		}
-		return message.New("not-a-boolean", "%s is true or false in every item, but %v is a %s", name, v, what)
+		code, hint = "text-for-number", "numbers have no quotes"
+	case texts == DateKind && v.Kind() != DateKind && !isPartOfDate(v.text):
+		code, hint = "not-a-date", `write a date such as "2024-01-31"`
+	case texts == BooleanKind && v.Kind() != BooleanKind:
+		code, hint = "not-a-boolean", "write true or false"
 	case v.isNumber:
-		return message.New("number-for-text", "%s is a text in every item, but %v is a number: texts are in quotes", name, v)
+		code, hint = "number-for-text", "texts are in quotes"
+	default:
+		return nil // dates and booleans
 	}
-	return nil // dates and booleans
+	what := "text"
+	if v.isNumber {
+		what = "number"
+	}
+	return message.New(code, "%s has values of kind %q, but %v is a %s: %s",
+		field(shortened(n.Name)), kind.String(), v, what, hint)
 }
 
 // checkID rejects order comparisons between integers and texts, which never compare, if all ids are of one kind.
