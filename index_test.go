@@ -295,25 +295,6 @@ func TestIndexOfCodes(t *testing.T) {
 	}
 }
 
-// TestOpenTwice: who opens an index a second time learns who has it.
-func TestOpenTwice(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shop.hgi")
-	ix := must[*Index](t)(CreateIndex(t.Context(), path, nil, Codes([]Code{{1}})))
-	for range 2 {
-		_, err := OpenIndex(t.Context(), path)
-		if !errors.Is(err, api.ErrLocked) || !strings.Contains(err.Error(), "this program has it open") {
-			t.Error(err)
-		}
-		if err := ix.Close(); err != nil {
-			t.Fatal(err)
-		}
-		ix = must[*Index](t)(OpenIndex(t.Context(), path))
-	}
-	if err := ix.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestDuplicates: those of an index in memory are those of its file, and there are none of a closed index.
 func TestDuplicates(t *testing.T) {
 	codes := []Code{{1, 2}, {1, 3}, {255, 0}, {1, 2}}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -143,7 +142,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 			}
 			return nil, err
 		case time.Now().After(until):
-			return nil, fmt.Errorf("%w: %s", ErrLocked, holder(path))
+			return nil, fmt.Errorf("%w: another program has it open, or this one: close it there, or wait", ErrLocked)
 		}
 		select {
 		case <-ctx.Done():
@@ -151,35 +150,6 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-}
-
-// ours counts the stores of this program that have a file open, by its real path.
-var ours struct {
-	sync.Mutex
-	open map[string]int
-}
-
-// noteOpen notes that this program opens a file, with 1, or closes it, with -1.
-func noteOpen(real string, change int) {
-	ours.Lock()
-	defer ours.Unlock()
-	if ours.open == nil {
-		ours.open = map[string]int{}
-	}
-	if ours.open[real] += change; ours.open[real] == 0 {
-		delete(ours.open, real)
-	}
-}
-
-// holder says who has a file open.
-func holder(path string) string {
-	real, _ := realPath(path)
-	ours.Lock()
-	defer ours.Unlock()
-	if ours.open[real] > 0 {
-		return "this program has it open already: use that one, or close it first"
-	}
-	return "another program has it open: close it there, or wait"
 }
 
 // lockToWrite closes a file that was read up to a transaction, and opens it for writing. It returns nil without an

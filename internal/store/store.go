@@ -305,7 +305,6 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 			return nil, err
 		}
 	}
-	noteOpen(real, 1)
 	return s, nil
 }
 
@@ -379,6 +378,5 @@ func (s *Store) Close() error {
 	case sound:
 		f.settle()
 	}
-	noteOpen(s.real, -1)
 	return guard(f.Close)
 }
