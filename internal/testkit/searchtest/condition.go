@@ -2,21 +2,28 @@ package searchtest
 
 import (
 	"cmp"
-	"slices"
+	"context"
 	"strings"
 
 	"hashgrove/api"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
-// Matching returns the items that match a filter, by checking each of them. It returns ErrFilter if the filter names
-// something that no item has, or compares it with values of another kind.
+// Matching returns the items that match a filter, by checking each of them. Filters that cannot mean what they say are
+// refused as an index refuses them.
 func Matching(items []index.Item, f index.Filter) ([]index.Item, error) {
 	if f.Condition == nil {
 		return items, nil
 	}
-	if refuses(items, f.Condition) {
-		return nil, api.Errorf(api.ErrFilter, "no item can match %v", f)
+	b := &index.Batch{Codes: hamming.NewCodes(len(items), 8)}
+	for _, it := range items {
+		b.IDs, b.Labels = append(b.IDs, it.ID), append(b.Labels, it.Label)
+		b.Tags, b.Attributes = append(b.Tags, it.Tags), append(b.Attributes, it.Attributes)
+	}
+	x := index.New(8, hamming.Fingerprint{}, index.Config{})
+	if err := cmp.Or(x.Add(context.Background(), b), x.Snapshot().CheckFilter(f)); err != nil {
+		return nil, api.Errorf(api.ErrFilter, "%v", err)
 	}
 	var list []index.Item
 	for _, it := range items {
@@ -141,81 +148,4 @@ func compareID(id index.ID, v index.Value) (int, bool) {
 	other, err := index.ParseID(text)
 	_, both := other.Integer()
 	return id.Compare(other), err == nil && isInteger == both
-}
-
-// refuses reports whether a filter cannot mean what it says: no item has one of its names, or a comparable kind of
-// value. Without items, nothing is refused.
-func refuses(items []index.Item, c *index.Condition) bool {
-	if len(items) == 0 {
-		return false
-	}
-	for _, part := range c.Parts {
-		if refuses(items, part) {
-			return true
-		}
-	}
-	switch {
-	case len(c.Parts) > 0:
-		return false
-	case c.Name == "id":
-		return refusesOrder(items, c)
-	}
-	kinds := index.Kind(0)
-	for _, it := range items {
-		for _, v := range valuesOf(it, c.Name) {
-			kinds |= v.Kind()
-		}
-	}
-	if kinds == 0 || c.Name == index.LabelName || c.Name == index.TagName {
-		return kinds == 0
-	}
-	for _, v := range c.Values {
-		if !fits(c.Op, kinds, v) {
-			return true
-		}
-	}
-	return false
-}
-
-// fits reports whether a value can be compared with values of some kinds.
-func fits(op string, kinds index.Kind, v index.Value) bool {
-	texts := kinds &^ index.NumberKind
-	_, isNumber := v.Number()
-	switch {
-	case op == "starts with":
-		return texts != 0
-	case isNumber:
-		return kinds&index.NumberKind != 0
-	case kinds == index.DateKind:
-		text, _ := v.Text() // years and months sort before their days
-		return v.Kind() == kinds || index.String(text+"-01-01").Kind() == kinds || index.String(text+"-01").Kind() == kinds
-	case kinds == index.BooleanKind:
-		return v.Kind() == kinds
-	}
-	return texts != 0
-}
-
-// refusesOrder reports whether a condition orders ids of one kind by a value of the other.
-func refusesOrder(items []index.Item, c *index.Condition) bool {
-	if !slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.Op) {
-		return false
-	}
-	integers := 0
-	for _, it := range items {
-		if _, ok := it.ID.Integer(); ok {
-			integers++
-		}
-	}
-	for _, v := range c.Values {
-		_, asInteger := v.Number()
-		if text, ok := v.Text(); ok {
-			id, err := index.ParseID(text)
-			_, isInteger := id.Integer()
-			asInteger = err == nil && isInteger
-		}
-		if asInteger && integers == 0 || !asInteger && integers == len(items) {
-			return true
-		}
-	}
-	return false
 }

@@ -3,16 +3,13 @@ package searchtest
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
 
@@ -28,8 +25,11 @@ type query struct {
 
 // Search implements api.Searcher.
 func (o Oracle) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
-	if err := o.check(r); err != nil {
+	if err := cmp.Or(r.Check(), r.CheckBits(o.Bits()), search.Accept(o.Items.Fingerprint, r.Fingerprint)); err != nil {
 		return nil, err
+	}
+	if r.Rank == api.Expected && o.Model.Ranking == nil {
+		return nil, api.Errorf(api.ErrInvalid, "the model knows no codes of training rows")
 	}
 	f, err := index.Parse(r.Where)
 	if err != nil {
@@ -58,42 +58,8 @@ func (o Oracle) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 	return a, nil
 }
 
-// check rejects invalid requests.
-func (o Oracle) check(r *api.Request) error {
-	known := func(text string, of ...string) bool { return text == "" || slices.Contains(of, text) }
-	switch {
-	case r.K != nil && *r.K < 1, r.Radius != nil && *r.Radius < 0, r.Prefix < 0, r.Prefix > o.Bits():
-		return api.Errorf(api.ErrInvalid, "a number is out of its bounds")
-	case !known(r.Rank, api.Auto, api.Hamming, api.Margins, api.Expected), !known(r.Ties, api.Margins, api.Vectors),
-		!known(r.Rerank, api.Euclidean, api.Cosine):
-		return api.Errorf(api.ErrInvalid, "there is no such rank, order of ties or reranking")
-	case r.Rank == api.Expected && o.Model.Ranking == nil:
-		return api.Errorf(api.ErrInvalid, "the model knows no codes of training rows")
-	case r.Queries != nil && targets(&r.Query) > 0:
-		return api.Errorf(api.ErrInvalid, "one query, and a list of them")
-	}
-	have := o.Items.Fingerprint
-	if f := strings.ToLower(r.Fingerprint); f != "" && f != have.String() && f != have.Full() {
-		return api.Errorf(api.ErrOtherModel, "the codes are of model %v", have)
-	}
-	return nil
-}
-
-// targets counts what a query looks for, which should be one thing.
-func targets(q *api.Query) (n int) {
-	for _, given := range []bool{q.Vector != nil, q.Picture != nil, q.Code != "", q.PackedCode != nil, q.ID != ""} {
-		if given {
-			n++
-		}
-	}
-	return n
-}
-
 // read finds the code and the vector of query i.
 func (o Oracle) read(all []index.Item, asked *api.Query, i int) (*query, error) {
-	if n := targets(asked); n != 1 {
-		return nil, api.Errorf(api.ErrInvalid, "query %d looks for %d things", i, n)
-	}
 	q := &query{name: cmp.Or(asked.Name, string(asked.ID), strconv.Itoa(i)), label: asked.Label, vector: asked.Vector}
 	switch {
 	case asked.Vector != nil:
@@ -114,15 +80,9 @@ func (o Oracle) read(all []index.Item, asked *api.Query, i int) (*query, error) 
 		}
 		return nil, api.Errorf(api.ErrNotFound, "no item has the id %q", asked.ID)
 	}
-	packed, one := asked.PackedCode, hamming.NewCodes(1, o.Bits())
-	if packed == nil {
-		var err error
-		if packed, err = hex.DecodeString(asked.Code); err != nil {
-			return nil, api.Errorf(api.ErrInvalid, "query %d: %v", i, err)
-		}
-	}
-	if !one.SetBytes(0, packed) {
-		return nil, api.Errorf(api.ErrInvalid, "query %d is no code of %d bits", i, o.Bits())
+	one := hamming.NewCodes(1, o.Bits())
+	if err := search.SetCode(one, 0, asked.Code, asked.PackedCode); err != nil {
+		return nil, err
 	}
 	q.code = one.Row(0)
 	return q, nil
@@ -197,15 +157,18 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 		return nil, api.Errorf(api.ErrInvalid, "no item near the query has a vector to rerank by")
 	}
 	r := &api.Result{
-		Query: q.name, Label: q.label, Code: o.hex(q.code), Hits: []api.Hit{},
+		Query: q.name, Label: q.label, Code: search.HexCode(q.code, o.Bits()),
 		Tied: found.Tied, TiedHits: found.TiedHits, Compared: found.Compared,
 	}
 	byID := map[index.ID]index.Item{}
 	for _, it := range items {
 		byID[it.ID] = it
 	}
-	for _, h := range found.Hits {
-		r.Hits = append(r.Hits, o.hit(h, byID[h.ID], options, asked.weighted()))
+	shown := search.Distances{Detail: o.Detail() > 0, Weighted: asked.weighted()}
+	r.Hits = make([]api.Hit, len(found.Hits))
+	for i := range found.Hits {
+		it := byID[found.Hits[i].ID]
+		search.FillHit(&r.Hits[i], &found.Hits[i], &it, options, shown)
 	}
 	if options.Explain && len(r.Hits) > 0 {
 		r.Why = o.why(q, byID[found.Hits[0].ID])
@@ -216,44 +179,10 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 // byVectors reports whether vectors order hits, or those at the same distance.
 func byVectors(o *api.Options) bool { return o.Rerank != "" || o.Ties == api.Vectors }
 
-// hit returns a hit with the wanted fields of its item.
-func (o Oracle) hit(h index.Hit, it index.Item, options *api.Options, weighted bool) api.Hit {
-	hit := api.Hit{ID: api.ID(h.ID.String()), Distance: h.Distance}
-	if o.Detail() > 0 {
-		hit.DetailDistance = &h.DetailDistance
-	}
-	if weighted {
-		hit.MarginDistance = &h.MarginDistance
-	}
-	if byVectors(options) && !math.IsInf(h.Score, 0) {
-		hit.Score = &h.Score
-	}
-	wanted := func(name string) bool { return options.Fields == nil || slices.Contains(options.Fields, name) }
-	if wanted("label") {
-		hit.Label = it.Label
-	}
-	if wanted("tags") {
-		hit.Tags = it.Tags
-	}
-	for name, v := range it.Attributes {
-		if !wanted("attributes") && !wanted(name) {
-			continue
-		}
-		if hit.Attributes == nil {
-			hit.Attributes = map[string]any{}
-		}
-		if text, ok := v.Text(); ok {
-			hit.Attributes[name] = text
-		} else {
-			hit.Attributes[name], _ = v.Number()
-		}
-	}
-	return hit
-}
-
 // why explains the distance of an item, by the bits of the codes alone.
 func (o Oracle) why(q *query, it index.Item) *api.Why {
-	w := &api.Why{Query: q.name, ID: api.ID(it.ID.String()), CodeQuery: o.hex(q.code), CodeItem: o.hex(it.Code)}
+	w := &api.Why{Query: q.name, ID: api.ID(it.ID.String()), CodeQuery: search.HexCode(q.code, o.Bits()),
+		CodeItem: search.HexCode(it.Code, o.Bits()), Agree: []int{}, Differ: []int{}}
 	number := map[bool]int{true: 1}
 	for b := range o.Bits() {
 		x, y, detail := bitOf(q.code, b), bitOf(it.Code, b), b >= o.Bits()-o.Detail()
@@ -270,12 +199,4 @@ func (o Oracle) why(q *query, it index.Item) *api.Why {
 		w.Differ = append(w.Differ, b)
 	}
 	return w
-}
-
-func (o Oracle) hex(code []uint64) string {
-	text := ""
-	for _, word := range code {
-		text += fmt.Sprintf("%016x", word)
-	}
-	return text[:(o.Bits()+7)/8*2]
 }

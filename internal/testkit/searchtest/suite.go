@@ -148,9 +148,9 @@ func (s *suite) compare(r *api.Request) {
 	}
 }
 
-// spelled formats a request for a failure message.
-func spelled(r *api.Request) string {
-	text, err := json.Marshal(r)
+// spelled formats a request, a hit or an explanation for a failure message.
+func spelled(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()
 	}
