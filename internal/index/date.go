@@ -66,17 +66,6 @@ func (v Value) Moment() (time.Time, bool) {
 	return time.Unix(m.seconds, int64(m.nanos)).UTC(), m != noMoment
 }
 
-// digits parses a number made of digits only.
-func digits[T string | []byte](s T) (n int, ok bool) {
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return 0, false
-		}
-		n = 10*n + int(s[i]-'0')
-	}
-	return n, len(s) > 0
-}
-
 // isPartOfDate reports whether a text is a year or a month, such as 2024 or 2024-03, which sorts before its days.
 func isPartOfDate(s string) bool {
 	return len(s) == 4 && parseDate(s+"-01-01") != noMoment || len(s) == 7 && parseDate(s+"-01") != noMoment

@@ -47,7 +47,7 @@ func (v Value) String() string {
 	if v.isNumber {
 		return strconv.FormatFloat(v.number, 'g', -1, 64)
 	}
-	return quoteWith(v.text, '"')
+	return quoteWith(v.text, `"`)
 }
 
 // MarshalJSON writes a number or a string.

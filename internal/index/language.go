@@ -238,7 +238,7 @@ func (p *parser) literal(field, op string) Value {
 
 // isWritten reports whether a number has digits that no integer id has: too many, or needless zeros.
 func isWritten(token string) bool {
-	if _, ok := digits(token); !ok {
+	if strings.Trim(token, "0123456789") != "" {
 		return false
 	}
 	_, err := strconv.ParseInt(token, 10, 64)
@@ -261,38 +261,17 @@ func (p *parser) member(field string) *Condition {
 }
 
 // quoteWith quotes a text so that the parser can read it back.
-func quoteWith(s string, quote byte) string {
-	var b strings.Builder
-	b.WriteByte(quote)
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '\n':
-			b.WriteString(`\n`)
-		case '\t':
-			b.WriteString(`\t`)
-		case '\r':
-			b.WriteString(`\r`)
-		case '\\', quote:
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte(quote)
-	return b.String()
+func quoteWith(s, quote string) string {
+	escape := strings.NewReplacer("\\", `\\`, "\n", `\n`, "\t", `\t`, "\r", `\r`, quote, `\`+quote)
+	return quote + escape.Replace(s) + quote
 }
 
 // field returns a name, in back quotes if the parser would not read it as one.
 func field(s string) string {
-	plain := s != "" && isLetter(s[0]) && !slices.Contains(words, strings.ToLower(s))
-	for i := range len(s) {
-		plain = plain && (isLetter(s[i]) || isDigit(s[i]) || s[i] == '.' || s[i] == '-')
-	}
-	if plain {
+	if s != "" && isLetter(s[0]) && span(s, ".-") == len(s) && !slices.Contains(words, strings.ToLower(s)) {
 		return s
 	}
-	return quoteWith(s, '`')
+	return quoteWith(s, "`")
 }
 
 // write appends the filter as text. It writes brackets only where the parser needs them, so that the parsed filter is

@@ -56,116 +56,91 @@ func (p *parser) refuse(reason error) {
 	p.kind = end
 }
 
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
 }
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// span returns how many bytes from the first on are letters, digits or some others.
+func span(s, others string) int {
+	n := 0
+	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || strings.IndexByte(others, s[n]) >= 0) {
+		n++
+	}
+	return n
+}
 
 // advance reads the next token.
 func (p *parser) advance() {
 	if p.err != nil {
 		return
 	}
-	s := p.text
-	for p.next < len(s) && strings.IndexByte(" \t\r\n", s[p.next]) >= 0 {
-		p.next++
-	}
-	p.at = p.next
-	if p.at == len(s) {
+	rest := strings.TrimLeft(p.text[p.next:], " \t\r\n")
+	p.at = len(p.text) - len(rest)
+	if p.next = p.at; rest == "" {
 		p.kind, p.token = end, ""
 		return
 	}
-	i := p.at
-	switch c := s[i]; {
+	take := func(k kind, n int) { p.kind, p.token, p.next = k, rest[:n], p.at+n }
+	switch c := rest[0]; {
 	case isLetter(c):
-		for i < len(s) && (isLetter(s[i]) || isDigit(s[i]) || s[i] == '.' || s[i] == '-') {
-			i++
-		}
-		p.kind, p.token = name, s[p.at:i]
+		take(name, span(rest, ".-"))
 		if lower := strings.ToLower(p.token); slices.Contains(words, lower) {
 			p.kind, p.token = word, lower
 		}
-	case startsDate(s[i:]):
-		for i += len("2024-01-31"); i < len(s) && (isDigit(s[i]) || isLetter(s[i]) || strings.IndexByte(":.+-", s[i]) >= 0); {
-			i++
-		}
-		if p.kind, p.token = text, s[p.at:i]; parseDate(p.token) == noMoment {
+	case isDigit(c) && len(rest) >= 10 && rest[4] == '-' && rest[7] == '-':
+		if take(text, span(rest, ":.+-")); parseDate(p.token) == noMoment {
 			p.fail("want-date", "a date such as 2024-01-31 or 2024-01-31T09:30:00Z")
 		}
-	case isDigit(c) || (c == '-' || c == '+' || c == '.') && i+1 < len(s) && (isDigit(s[i+1]) || s[i+1] == '.'):
-		for i++; i < len(s); i++ {
-			exponent := (s[i] == '-' || s[i] == '+') && s[i-1]|0x20 == 'e'
-			if !isDigit(s[i]) && !isLetter(s[i]) && s[i] != '.' && !exponent {
-				break
-			}
+	case isDigit(c) || strings.IndexByte("-+.", c) >= 0 && len(rest) > 1 && (isDigit(rest[1]) || rest[1] == '.'):
+		n := 1 + span(rest[1:], ".")
+		if n < len(rest) && (rest[n] == '-' || rest[n] == '+') && rest[n-1]|0x20 == 'e' {
+			n += 1 + span(rest[n+1:], ".")
 		}
-		p.kind, p.token = number, s[p.at:i]
+		take(number, n)
 		x, err := strconv.ParseFloat(p.token, 64)
 		if err != nil || math.IsInf(x, 0) || strings.ContainsAny(p.token, "xX_pPnN") {
 			p.fail("want-number", "a number")
 		}
 		p.value = x + 0 // -0 is 0
-	case c == '"' || c == '\'' || c == '`':
-		p.quoted(c)
-		i = p.next
 	default:
-		i++
-		if i < len(s) && (s[i] == '=' || c == '<' && s[i] == '>') && strings.IndexByte("<>=!", c) >= 0 {
-			i++
+		two := rest[:min(2, len(rest))]
+		if _, ok := comparisons[two]; ok {
+			take(symbol, len(two))
+		} else {
+			take(symbol, 1)
 		}
-		p.kind, p.token = symbol, s[p.at:i]
+		if strings.IndexByte("\"'`", c) >= 0 {
+			p.quoted(c)
+		}
 	}
-	p.next = i
-}
-
-// startsDate reports whether a text begins like a date.
-func startsDate(s string) bool {
-	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
-		return false
-	}
-	_, year := digits(s[:4])
-	_, month := digits(s[5:7])
-	_, day := digits(s[8:10])
-	return year && month && day
 }
 
 // quoted reads a quoted text.
 func (p *parser) quoted(quote byte) {
 	var b strings.Builder
-	for i := p.at + 1; i < len(p.text); i++ {
+	for i := p.next; i < len(p.text); i++ {
 		c := p.text[i]
-		switch c {
-		case quote:
+		if c == quote {
 			p.kind, p.token, p.next = text, b.String(), i+1
 			if quote == '`' {
 				p.kind = name
 			}
 			return
-		case '\\':
+		}
+		if c == '\\' && i+1 < len(p.text) {
 			i++
-			if i == len(p.text) {
-				break
-			}
-			switch c = p.text[i]; c {
-			case 'n':
-				c = '\n'
-			case 't':
-				c = '\t'
-			case 'r':
-				c = '\r'
-			case '\\', '"', '\'', '`':
-			default:
+			at := strings.IndexByte("ntr\\\"'`", p.text[i])
+			if at < 0 {
 				p.token = p.text[i-1 : i+1]
-				p.kind = symbol
 				p.fail("want-escape", `one of \\ \" \' \n \t \r in quotes`)
 				return
 			}
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
+			c = "\n\t\r\\\"'`"[at]
 		}
+		b.WriteByte(c)
 	}
-	p.kind, p.token = symbol, p.text[p.at:]
+	p.token = p.text[p.at:]
 	p.fail("want-quote", "a closing quote")
 }
 
