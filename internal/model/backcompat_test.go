@@ -66,7 +66,7 @@ func TestBackwardCompatibility(t *testing.T) {
 
 func hexCode(m *Model, x []float32) (string, error) {
 	codes := hamming.NewCodes(1, m.Encoder.Bits())
-	m.Encoder.encode(codes, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
+	m.Encoder.run(output{codes: codes}, vectors.Matrix{Rows: 1, Cols: len(x), Data: x})
 	alone, err := m.EncodeRow(x)
 	if err == nil && hamming.Distance(alone, codes.Row(0)) != 0 {
 		err = errors.New("batch and single row differ")

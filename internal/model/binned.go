@@ -132,15 +132,15 @@ func (e *Binned) prepare() {
 	})
 }
 
-func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
+func (e *Binned) run(to output, x vectors.Matrix) bool {
 	e.prepare()
 	if e.Kind() == kindLinear {
-		e.scoreLinear(x, func(r, k int, score int64) { dst.SetBit(first+r, k, score >= 0) })
+		e.runLinear(to, x)
 		return encodable(x.Data, e.Quantizer.Missing)
 	}
 	ok := true
 	for lo := 0; lo < x.Rows; lo += block {
-		ok = e.encodeTrees(dst, first+lo, x.Slice(lo, min(lo+block, x.Rows))) && ok
+		ok = e.runTrees(to.from(lo), x.Slice(lo, min(lo+block, x.Rows))) && ok
 	}
 	return ok
 }
@@ -148,16 +148,12 @@ func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 // fewRows is the number of rows below which trees are faster row by row than in a block.
 const fewRows = 8
 
-// oneByOne reports whether so many rows go down the trees one by one.
-func (e *Binned) oneByOne(rows int) bool {
-	return rows < fewRows && 8*len(e.layout.windows) <= mostPlaces
-}
-
-// encodeTrees encodes up to a block of rows and reports whether all values can be encoded.
-func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	if e.oneByOne(x.Rows) {
+// runTrees is run for up to a block of rows and trees.
+func (e *Binned) runTrees(to output, x vectors.Matrix) bool {
+	if x.Rows < fewRows && 8*len(e.layout.windows) <= mostPlaces {
+		e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
 		for r := range x.Rows {
-			e.encodeRow(dst.Row(first+r), x.Row(r))
+			e.runRow(to.from(r), x.Row(r))
 		}
 		return encodable(x.Data, e.Quantizer.Missing)
 	}
@@ -167,17 +163,21 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) boo
 	ok := e.layout.planes(s.planes, x)
 	var code [64]set
 	for i := range e.plan.parts {
+		if to.margins.Data != nil {
+			e.plan.margins(i, s, to, x.Rows)
+			continue
+		}
 		e.plan.encode(i, s, &code)
 		for r := range x.Rows {
-			dst.Data[(first+r)*dst.Words+i] = code[r%64][r/64]
+			to.codes.Data[(to.first+r)*to.codes.Words+i] = code[r%64][r/64]
 		}
 	}
 	return ok
 }
 
-// scoreLinear calls put with the score of every row and bit. It takes a few rows at a time and keeps their bins; the
-// weights of a bit stay in the cache until all of them are done.
-func (e *Binned) scoreLinear(x vectors.Matrix, put func(r, k int, score int64)) {
+// runLinear is run for hyperplanes. It takes a few rows at a time and keeps their bins; the weights of a bit stay in the
+// cache until all of them are done.
+func (e *Binned) runLinear(to output, x vectors.Matrix) {
 	const step = 16
 	bins := make([]uint8, min(step, x.Rows)*x.Cols)
 	for lo := 0; lo < x.Rows; lo += step {
@@ -195,16 +195,22 @@ func (e *Binned) scoreLinear(x vectors.Matrix, put func(r, k int, score int64)) 
 				for j, w := range l.Weight[:len(row)] {
 					score += int64(w) * int64(row[j])
 				}
-				put(lo+r, k, score)
+				to.put(lo+r, k, float32(score))
 			}
 		}
 	}
 }
 
-// encodeRow encodes one row with trees.
-func (e *Binned) encodeRow(dst []uint64, x []float32) {
-	e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
+// runRow is run for one row and trees.
+func (e *Binned) runRow(to output, x []float32) {
 	bins := e.layout.bins(x)
+	if to.margins.Data != nil {
+		for k := range e.walks {
+			to.put(0, k, float32(e.walks[k].score(bins)))
+		}
+		return
+	}
+	dst := to.codes.Row(to.first)
 	clear(dst)
 	for k := range e.walks {
 		dst[k/64] |= e.walks[k].bit(bins) << (63 - k%64)

@@ -108,26 +108,18 @@ func (e *Detailed) prefix(bits int) Encoder {
 	return &Detailed{Class: e.Class, Detail: e.Detail.prefix(bits - class)}
 }
 
-func (e *Detailed) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	class, detail := e.Class.Bits(), e.Detail.Bits()
-	a, b := hamming.NewCodes(x.Rows, class), hamming.NewCodes(x.Rows, detail)
-	ok := e.Class.encode(a, 0, x)
-	e.Detail.encode(b, 0, e.known(x))
+func (e *Detailed) run(to output, x vectors.Matrix) bool {
+	class := e.Class.Bits()
+	a, b := to.like(x.Rows, class), to.like(x.Rows, e.Detail.Bits())
+	ok := e.Class.run(a, x)
+	e.Detail.run(b, e.known(x))
 	for r := range x.Rows {
-		hamming.Join(dst.Row(first+r), a.Row(r), class, b.Row(r))
-	}
-	return ok
-}
-
-func (e *Detailed) margins(dst, x vectors.Matrix) bool {
-	class, detail := e.Class.Bits(), e.Detail.Bits()
-	a := vectors.Matrix{Rows: x.Rows, Cols: class, Data: make([]float32, x.Rows*class)}
-	b := vectors.Matrix{Rows: x.Rows, Cols: detail, Data: make([]float32, x.Rows*detail)}
-	ok := e.Class.margins(a, x)
-	e.Detail.margins(b, e.known(x))
-	for r := range x.Rows {
-		copy(dst.Row(r), a.Row(r))
-		copy(dst.Row(r)[class:], b.Row(r))
+		if to.margins.Data == nil {
+			hamming.Join(to.codes.Row(to.first+r), a.codes.Row(r), class, b.codes.Row(r))
+		} else {
+			copy(to.margins.Row(to.first+r), a.margins.Row(r))
+			copy(to.margins.Row(to.first + r)[class:], b.margins.Row(r))
+		}
 	}
 	return ok
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -32,11 +33,9 @@ type Encoder interface {
 	// Fingerprint returns the fingerprint of the first bits.
 	Fingerprint(bits int) hamming.Fingerprint
 
-	// encode writes the codes of the rows of x to dst, starting at code first, and reports whether all values can be
-	// encoded, including those of columns that do not matter. It uses one goroutine; several may share an encoder.
-	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
-	// margins writes the scores of the rows of x before the sign to the rows of dst, and returns the same as encode.
-	margins(dst, x vectors.Matrix) bool
+	// run writes what it computes of the rows of x, and reports whether all values can be encoded, including those of
+	// columns that do not matter. It uses one goroutine; several may share an encoder.
+	run(to output, x vectors.Matrix) bool
 	// prefix returns the encoder of the first bits. It shares memory with the encoder.
 	prefix(bits int) Encoder
 	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
@@ -135,6 +134,44 @@ func (m *Model) Prefix(bits int) *Model {
 	}
 }
 
+// output is the codes of some rows, or their margins: the scores of the bits before the sign, which say how certain each
+// bit is.
+//
+//	trees        sum of w_q T_q(x)             an exact integer, rounded to float32
+//	hyperplanes  bias + sum of w_j bin_j(x)    the same
+//	projection   w · (x - mean) - threshold    in float64, rounded to float32
+//	maps         the margins of the encoder behind them
+//
+// A margin is negative only if its bit is 0. (A negative score too small for float32 has the margin -0.)
+type output struct {
+	codes   hamming.Codes
+	margins vectors.Matrix // instead of codes, if it has values
+	first   int            // number of the first row
+}
+
+// put sets bit k of row r, or its margin.
+func (to *output) put(r, k int, margin float32) {
+	if to.margins.Data != nil {
+		to.margins.Data[(to.first+r)*to.margins.Cols+k] = margin
+		return
+	}
+	to.codes.SetBit(to.first+r, k, !math.Signbit(float64(margin)))
+}
+
+// from returns the output of the rows from r on.
+func (to output) from(r int) output {
+	to.first += r
+	return to
+}
+
+// like returns an output of the same kind for other rows and bits.
+func (to output) like(rows, bits int) output {
+	if to.margins.Data == nil {
+		return output{codes: hamming.NewCodes(rows, bits)}
+	}
+	return output{margins: vectors.Matrix{Rows: rows, Cols: bits, Data: make([]float32, rows*bits)}}
+}
+
 // Encode returns the codes of all rows of x, computed on the given number of threads (0 for all cores). The model must
 // have passed Check, as every model read from a file has.
 func (m *Model) Encode(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error) {
@@ -142,7 +179,18 @@ func (m *Model) Encode(ctx context.Context, x vectors.Matrix, threads int) (hamm
 		return hamming.Codes{}, err
 	}
 	codes := hamming.NewCodes(x.Rows, m.Encoder.Bits())
-	return codes, m.encode(ctx, threads, []batch{{chunk: vectors.Chunk{X: x}, codes: codes}})
+	return codes, m.encode(ctx, threads, []batch{{vectors.Chunk{X: x}, output{codes: codes}}})
+}
+
+// Margins returns the scores of all rows of x before the sign, one row per row of x and one column per bit, computed on
+// the given number of threads (0 for all cores). The model must have passed Check. hamming.Weights defines the distance
+// that bits and margins make together.
+func (m *Model) Margins(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
+	if err := m.checkDim(x.Cols); err != nil {
+		return vectors.Matrix{}, err
+	}
+	to := output{margins: vectors.Matrix{Data: []float32{}}}.like(x.Rows, m.Encoder.Bits())
+	return to.margins, m.encode(ctx, threads, []batch{{vectors.Chunk{X: x}, to}})
 }
 
 // EncodeRow returns the code of one vector.
@@ -151,7 +199,7 @@ func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
 		return nil, err
 	}
 	code := hamming.NewCodes(1, m.Encoder.Bits())
-	if !m.Encoder.encode(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
+	if !m.Encoder.run(output{codes: code}, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
 		j := m.notEncodable(x)
 		return nil, m.valueError(j, x[j])
 	}
@@ -194,10 +242,10 @@ func (m *Model) notEncodable(x []float32) int {
 	return notFinite(x)
 }
 
-// batch is a run of rows with space for their codes.
+// batch is a run of rows with space for what becomes of them.
 type batch struct {
 	chunk vectors.Chunk
-	codes hamming.Codes
+	to    output
 }
 
 // encode checks and encodes batches, a block of rows of one batch per turn. It reports the first bad row.
@@ -215,7 +263,7 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 		t := turns[i]
 		b := &batches[t.b]
 		x := b.chunk.X.Slice(t.lo, t.hi)
-		if !m.Encoder.encode(b.codes, t.lo, x) {
+		if !m.Encoder.run(b.to.from(t.lo), x) {
 			at := m.notEncodable(x.Data)
 			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
 		}

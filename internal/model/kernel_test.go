@@ -234,7 +234,7 @@ func TestAnyNumberOfRows(t *testing.T) {
 		x := randomRows(rng, e, 2*block+3)
 		want := hamming.NewCodes(x.Rows, e.Bits())
 		for r := range x.Rows {
-			e.encode(want, r, x.Slice(r, r+1))
+			e.run(output{codes: want, first: r}, x.Slice(r, r+1))
 		}
 		for _, rows := range []int{block - 1, block, block + 1, block + 7, block + 8, 2*block + 3} {
 			for _, threads := range []int{1, 2, 7} {
@@ -282,7 +282,7 @@ func FuzzKernel(f *testing.F) {
 				checkCodes(t, fresh, x)
 			}
 			codes := hamming.NewCodes(x.Rows, e.Bits())
-			if !fresh.encode(codes, 0, x) {
+			if !fresh.run(output{codes: codes}, x) {
 				t.Fatal("finite values are refused")
 			}
 			if i == 0 {

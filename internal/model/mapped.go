@@ -108,13 +108,8 @@ func (e *Mapped) appendBase(dst []byte) []byte {
 
 func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBit(dst, k) }
 
-func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	e.through(x, func(lo int, y vectors.Matrix) { e.Encoder.encode(dst, first+lo, y) })
-	return encodable(x.Data, takesMissing(e))
-}
-
-// through calls put with the values of the rows of x behind all maps, a block at a time; lo is the first row.
-func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
+// run takes a block of rows through all maps at a time.
+func (e *Mapped) run(to output, x vectors.Matrix) bool {
 	y := vectors.Matrix{Cols: e.Encoder.Dim()}
 	step := mapRows(e.Maps)
 	lent := borrow(min(step, x.Rows) * y.Cols)
@@ -124,8 +119,9 @@ func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
 		y.Rows = min(step, x.Rows-lo)
 		y.Data = y.Data[:y.Rows*y.Cols]
 		apply(y, x.Slice(lo, lo+y.Rows), e.Maps)
-		put(lo, y)
+		e.Encoder.run(to.from(lo), y)
 	}
+	return encodable(x.Data, takesMissing(e))
 }
 
 // parser parses the maps, and leaves the rest to the parser of the encoder behind them.

@@ -268,6 +268,26 @@ func (p *plan) encode(i int, s *scratch, code *[64]set) {
 	transpose(code)
 }
 
+// margins writes the margins of part i of the first rows of the block.
+func (p *plan) margins(i int, s *scratch, to output, rows int) {
+	part := &p.parts[i]
+	part.ready(s)
+	for k := range part.bits {
+		b := &part.bits[k]
+		total := int64(0)
+		for g := range b.tables {
+			for f := range b.tables[g] {
+				total += int64(b.tables[g][f][1<<fold-1])
+			}
+		}
+		totals(&s.plus, b.votes(s), b.tables)
+		for r := range rows {
+			score := 2*int64(s.plus[totalPlace(r%64, r/64)]) - total
+			to.margins.Data[(to.first+r)*to.margins.Cols+i*partBits+k] = float32(score)
+		}
+	}
+}
+
 // ready finds the rows that each test sends right.
 func (p *part) ready(s *scratch) {
 	for t, lo := range p.first[:len(p.first)-1] {

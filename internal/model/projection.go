@@ -100,13 +100,7 @@ func (e *Projection) parser(dim int) *parser {
 	return p
 }
 
-func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
-	e.scores(x, func(r, k int, score float64) { dst.SetBit(first+r, k, score >= float64(e.Threshold[k])) })
-	return finite(x.Data)
-}
-
-// scores calls put with the product of every row with the weights of every bit.
-func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64)) {
+func (e *Projection) run(to output, x vectors.Matrix) bool {
 	e.once.Do(func() {
 		e.mean = make([]float64, e.Dim())
 		for j, m := range e.Mean {
@@ -118,10 +112,10 @@ func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64))
 		for r := range x.Rows {
 			row := x.Row(r)
 			for k, j := range e.axes {
-				put(r, k, 0+(float64(row[j])-e.mean[j])) // the sum of this and zeros
+				e.put(&to, r, k, 0+(float64(row[j])-e.mean[j])) // the sum of this and zeros
 			}
 		}
-		return
+		return finite(x.Data)
 	}
 	// Four rows at a time, whose sums do not wait for each other. Rows beyond the last are zeros.
 	const few = 4
@@ -145,10 +139,16 @@ func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64))
 				s[3] += float64(w * f[j])
 			}
 			for r := range n {
-				put(lo+r, k, s[r])
+				e.put(&to, lo+r, k, s[r])
 			}
 		}
 	}
+	return finite(x.Data)
+}
+
+// put takes the product of row r with the weights of bit k.
+func (e *Projection) put(to *output, r, k int, score float64) {
+	to.put(r, k, settle(score-float64(e.Threshold[k])))
 }
 
 // axesOf returns the column of each row of weights that are one there and zero elsewhere, or nil if some are not.

@@ -140,8 +140,8 @@ func (m *Model) encodeBatches(ctx context.Context, threads int, group []batch,
 	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
 
 	for i := range group {
-		if b := &group[i]; b.codes.Len() != b.chunk.X.Rows {
-			b.codes = hamming.NewCodes(b.chunk.X.Rows, m.Encoder.Bits())
+		if b := &group[i]; b.to.codes.Len() != b.chunk.X.Rows {
+			b.to.codes = hamming.NewCodes(b.chunk.X.Rows, m.Encoder.Bits())
 		}
 	}
 	if err := m.encode(ctx, threads, group); err != nil {
@@ -152,7 +152,7 @@ func (m *Model) encodeBatches(ctx context.Context, threads int, group []batch,
 		if b.chunk.X.Rows == 0 {
 			continue
 		}
-		if err := sink(b.chunk.First, b.codes, b.chunk); err != nil {
+		if err := sink(b.chunk.First, b.to.codes, b.chunk); err != nil {
 			return err
 		}
 	}
