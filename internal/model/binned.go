@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -14,6 +15,7 @@ type Binned struct {
 	Quantizer vectors.Quantizer
 	Functions []Function // one per bit
 
+	kind   string // while it is read
 	prints chain
 	// The rest is built when first needed: the columns, then what batches or single rows need.
 	columns, batches, rows sync.Once
@@ -26,9 +28,14 @@ type Binned struct {
 // Kind implements Encoder: "trees" or "linear".
 func (e *Binned) Kind() string {
 	if len(e.Functions) > 0 {
-		if _, ok := e.Functions[0].(*Linear); ok {
-			return kindLinear
-		}
+		return kindOf(e.Functions[0])
+	}
+	return cmp.Or(e.kind, kindTrees)
+}
+
+func kindOf(f Function) string {
+	if _, ok := f.(*Linear); ok {
+		return kindLinear
 	}
 	return kindTrees
 }
@@ -61,11 +68,10 @@ func (e *Binned) Check() error {
 		if err := f.Check(e.Dim()); err != nil {
 			return fmt.Errorf("bit %d: %w", k, err)
 		}
-		t, trees := f.(*Ensemble)
-		if _, linear := f.(*Linear); !trees && !linear || linear != (e.Kind() == kindLinear) {
+		if kindOf(f) != e.Kind() {
 			return fmt.Errorf("bit %d is a %T in a model of kind %q", k, f, e.Kind())
 		}
-		if trees {
+		if t, ok := f.(*Ensemble); ok {
 			splits += int64(len(t.Feature))
 		}
 	}
@@ -82,32 +88,18 @@ func (e *Binned) prefix(bits int) Encoder {
 	return &Binned{Quantizer: e.Quantizer, Functions: e.Functions[:bits:bits]}
 }
 
-func (e *Binned) appendBase(dst []byte) []byte { return appendQuantizer(dst, e.Quantizer) }
+func (e *Binned) base(c *codec, dim int) { codeQuantizer(c, &e.Quantizer, dim) }
 
-func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
-
-// parser returns the inverse of appendBase and appendBit, for an encoder of this kind and dimension.
-func (e *Binned) parser(kind string, dim int) *parser {
-	p := &parser{maxBase: maxQuantizer(dim), maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
-	if kind == kindTrees {
-		p.maxBit = ensembleHead + maxTrees*treeBytes(MaxDepth)
+func (e *Binned) bit(c *codec, dim, k int) {
+	if c.reading {
+		e.Functions = append(e.Functions, nil)
 	}
-	p.base = func(b []byte) (err error) {
-		e.Quantizer, err = parseQuantizer(b, dim)
-		return err
+	f := &e.Functions[k]
+	if codeFunction(c, f); c.reading && c.err == nil && kindOf(*f) != e.kind {
+		c.fail(fmt.Errorf("a %T in a model of kind %q", *f, e.kind))
+	} else if c.reading && c.err == nil {
+		c.fail((*f).Check(dim))
 	}
-	p.bit = func(b []byte) error {
-		f, err := ParseFunction(b)
-		if err != nil {
-			return err
-		}
-		if _, linear := f.(*Linear); linear != (kind == kindLinear) {
-			return fmt.Errorf("a %T in a model of kind %q", f, kind)
-		}
-		e.Functions = append(e.Functions, f)
-		return f.Check(dim)
-	}
-	return p
 }
 
 // trees returns the functions of an encoder of trees.

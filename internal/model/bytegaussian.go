@@ -141,24 +141,14 @@ func (m *ByteGaussian) apply(dst, x vectors.Matrix) {
 	m.ready.gaussians(dst, x)
 }
 
-func (m *ByteGaussian) appendTo(dst []byte) []byte {
-	dst = appendSize(appendSize(append(dst, byteGaussianTag), m.Cols), m.Rows)
-	dst = appendFloat(appendFloat(dst, m.Step), m.Width)
-	for _, a := range m.Anchors {
-		dst = append(dst, uint8(a))
-	}
-	return dst
-}
+func (m *ByteGaussian) tag() byte { return byteGaussianTag }
 
-func readByteGaussian(in *reader) *ByteGaussian {
-	m := &ByteGaussian{Cols: in.size(), Rows: in.size()}
-	m.Step, m.Width = math.Float32frombits(in.u32()), math.Float32frombits(in.u32())
-	b := in.take(int64(m.Rows) * int64(m.Cols))
-	m.Anchors = make([]int8, len(b))
-	for i, a := range b {
-		m.Anchors[i] = int8(a)
-	}
-	return m
+func (m *ByteGaussian) code(c *codec) {
+	c.size(&m.Cols)
+	c.size(&m.Rows)
+	c.number(&m.Step)
+	c.number(&m.Width)
+	values(c, true, &m.Anchors, int64(m.Rows)*int64(m.Cols))
 }
 
 // hasBytes reports whether an encoder has columns of bytes.

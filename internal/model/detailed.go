@@ -2,7 +2,6 @@ package model
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -26,6 +25,8 @@ type Detailed struct {
 
 	once sync.Once
 	f    []hamming.Fingerprint // with 1, 2, ... bits of detail
+
+	class int // bits of the class, while it is read
 }
 
 const kindDetailed = "detailed"
@@ -88,9 +89,13 @@ func (e *Detailed) Fingerprint(bits int) hamming.Fingerprint {
 	e.once.Do(func() {
 		f := e.Class.Fingerprint(class)
 		b := append([]byte("hashgrove detail 1\n"), f[:]...)
-		f = sha256.Sum256(e.Detail.appendBase(append(append(b, e.Detail.Kind()...), 0)))
+		c := &codec{b: append(append(b, e.Detail.Kind()...), 0)}
+		e.Detail.base(c, e.Dim())
+		f = sha256.Sum256(c.b)
 		for k := range e.Detail.Bits() {
-			f = sha256.Sum256(e.Detail.appendBit(append([]byte(nil), f[:]...), k))
+			c.b = append(c.b[:0], f[:]...)
+			e.Detail.bit(c, e.Dim(), k)
+			f = sha256.Sum256(c.b)
 			e.f = append(e.f, f.WithDetail(k+1))
 		}
 	})
@@ -144,64 +149,35 @@ func (e *Detailed) Mean() []float32 {
 	return nil
 }
 
-// appendBase holds the kinds and bases of both parts, each after its length, and the number of class bits.
-func (e *Detailed) appendBase(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(e.Class.Bits()))
-	for _, part := range []Encoder{e.Class, e.Detail} {
-		dst = append(append(dst, uint8(len(part.Kind()))), part.Kind()...)
-		at := len(dst)
-		dst = part.appendBase(append(dst, 0, 0, 0, 0, 0, 0, 0, 0))
-		binary.LittleEndian.PutUint64(dst[at:], uint64(len(dst)-at-8))
+// base holds the kinds and bases of both parts, each after its length, and the number of class bits.
+func (e *Detailed) base(c *codec, dim int) {
+	class := uint32(0)
+	if !c.reading {
+		class = uint32(e.Class.Bits())
 	}
-	return dst
+	if c.number(&class); class < 1 || class > hamming.MaxBits {
+		c.fail(fmt.Errorf("%d class bits", class))
+	}
+	if c.reading {
+		e.class = int(class)
+	}
+	for _, part := range []*Encoder{&e.Class, &e.Detail} {
+		if codeEncoder(c, part, kindDetailed); c.err == nil {
+			c.part(func(c *codec) { (*part).base(c, dim) })
+		}
+	}
 }
 
-func (e *Detailed) appendBit(dst []byte, k int) []byte {
-	if class := e.Class.Bits(); k >= class {
-		return e.Detail.appendBit(dst, k-class)
+func (e *Detailed) bit(c *codec, dim, k int) {
+	class := e.class
+	if !c.reading {
+		class = e.Class.Bits()
 	}
-	return e.Class.appendBit(dst, k)
-}
-
-// parser parses both parts, in sequence.
-func (e *Detailed) parser(dim int) *parser {
-	p := &parser{maxBase: maxMapBytes}
-	p.base = func(b []byte) error {
-		in := &reader{b: b}
-		class := int(in.u32())
-		var parts [2]*parser
-		for i := range parts {
-			kind := string(in.take(int64(in.u8())))
-			size := int64(-1)
-			if head := in.take(8); head != nil {
-				size = int64(min(binary.LittleEndian.Uint64(head), maxMapBytes+1))
-			}
-			base := in.take(size)
-			if in.bad || kind == kindDetailed {
-				return errors.New("bits of class and detail are cut short")
-			}
-			var err error
-			if parts[i], err = newParser(kind, dim); err != nil {
-				return err
-			}
-			if err := parts[i].base(base); err != nil {
-				return err
-			}
-		}
-		if len(in.b) > 0 || class < 1 || class > hamming.MaxBits {
-			return fmt.Errorf("%d class bits, with %d bytes too many", class, len(in.b))
-		}
-		p.maxBit = max(parts[0].maxBit, parts[1].maxBit)
-		p.bit = func(b []byte) error {
-			if class--; class >= 0 {
-				return parts[0].bit(b)
-			}
-			return parts[1].bit(b)
-		}
-		p.encoder = func() Encoder { return &Detailed{Class: parts[0].encoder(), Detail: parts[1].encoder()} }
-		return nil
+	if k < class {
+		e.Class.bit(c, dim, k)
+	} else {
+		e.Detail.bit(c, dim, k-class)
 	}
-	return p
 }
 
 // DetailBits returns how many bits of an encoder, the last ones, are detail.

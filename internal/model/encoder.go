@@ -19,7 +19,7 @@ import (
 )
 
 // Encoder turns vectors into codes. Methods are many, encoders are few. Each is a kind of the model file, so only this
-// package can add one: a type, a case in newParser, and a line in docs/formats.md.
+// package can add one: a type, a case in codeEncoder, and a line in docs/formats.md.
 type Encoder interface {
 	// Kind returns the name of the encoder in files.
 	Kind() string
@@ -38,9 +38,9 @@ type Encoder interface {
 	run(to output, x vectors.Matrix) bool
 	// prefix returns the encoder of the first bits. It shares memory with the encoder.
 	prefix(bits int) Encoder
-	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
-	appendBase(dst []byte) []byte
-	appendBit(dst []byte, k int) []byte
+	// base and bit go through the canonical bytes of what all bits share, and of bit k.
+	base(c *codec, dim int)
+	bit(c *codec, dim, k int)
 }
 
 // The kinds of encoders.
@@ -115,8 +115,9 @@ func (m *Model) Fingerprint() hamming.Fingerprint {
 		f = sha256.Sum256(append(features[:], f[:]...))
 	}
 	if m.Pictures != nil {
-		b := appendPreparation([]byte("hashgrove pictures 1\n"), *m.Pictures)
-		f = sha256.Sum256(append(b, f[:]...))
+		c := &codec{b: []byte("hashgrove pictures 1\n")}
+		codePreparation(c, m.Pictures)
+		f = sha256.Sum256(append(c.b, f[:]...))
 	}
 	if detail := m.DetailBits(); detail > 0 {
 		f = f.WithDetail(detail)
@@ -290,10 +291,13 @@ func (c *chain) fingerprint(e Encoder, bits int) hamming.Fingerprint {
 		b := append([]byte("hashgrove encoder 1\n"), e.Kind()...)
 		b = append(b, 0)
 		b = binary.LittleEndian.AppendUint32(b, uint32(e.Dim()))
-		c.f = append(c.f, sha256.Sum256(e.appendBase(b)))
+		out := &codec{b: b}
+		e.base(out, e.Dim())
+		c.f = append(c.f, sha256.Sum256(out.b))
 		for k := range e.Bits() {
-			b = e.appendBit(append(b[:0], c.f[k][:]...), k)
-			c.f = append(c.f, sha256.Sum256(b))
+			out.b = append(out.b[:0], c.f[k][:]...)
+			e.bit(out, e.Dim(), k)
+			c.f = append(c.f, sha256.Sum256(out.b))
 		}
 	})
 	if bits < 0 || bits >= len(c.f) {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -97,56 +96,18 @@ func filledIn(x vectors.Matrix, mean []float32) vectors.Matrix {
 	return x
 }
 
-func (m *Extension) appendTo(dst []byte) []byte { return appendMaps(append(dst, extensionTag), m.Maps) }
+func (m *Extension) tag() byte { return extensionTag }
 
-func readExtension(in *reader) (*Extension, error) {
-	m := new(Extension)
-	var err error
-	m.Maps, err = readMaps(in, true)
-	return m, err
-}
-
-// appendMaps appends a list of maps, each after its length.
-func appendMaps(dst []byte, maps []Map) []byte {
-	dst = append(dst, uint8(len(maps)))
-	for _, m := range maps {
-		at := len(dst)
-		dst = m.appendTo(append(dst, 0, 0, 0, 0, 0, 0, 0, 0))
-		binary.LittleEndian.PutUint64(dst[at:], uint64(len(dst)-at-8))
-	}
-	return dst
-}
-
-// readMaps is the inverse of appendMaps. An extension cannot contain another.
-func readMaps(in *reader, within bool) ([]Map, error) {
-	n := int(in.u8())
-	if n < 1 || n > maxMaps {
-		return nil, fmt.Errorf("%d maps, outside of 1 to %d", n, maxMaps)
-	}
-	var list []Map
-	for i := range n {
-		size := int64(-1)
-		if head := in.take(8); head != nil {
-			size = int64(min(binary.LittleEndian.Uint64(head), maxMapBytes+1))
-		}
-		body := in.take(size)
-		if in.bad {
-			return nil, fmt.Errorf("map %d is cut short", i)
-		}
-		if within && len(body) > 0 && body[0] == extensionTag {
-			return nil, errors.New("an extension within an extension")
-		}
-		m, err := parseMap(body)
-		if err != nil {
-			return nil, fmt.Errorf("map %d: %w", i, err)
-		}
-		list = append(list, m)
-	}
-	return list, nil
-}
+func (m *Extension) code(c *codec) { codeMaps(c, &m.Maps, true) }
 
 // EqualMaps reports whether two maps have the same bytes.
-func EqualMaps(a, b Map) bool { return bytes.Equal(a.appendTo(nil), b.appendTo(nil)) }
+func EqualMaps(a, b Map) bool { return bytes.Equal(bytesOfMap(a), bytesOfMap(b)) }
+
+func bytesOfMap(m Map) []byte {
+	c := new(codec)
+	codeMap(c, &m, false)
+	return c.b
+}
 
 // Behind returns the trees or hyperplanes of an encoder, and a function that returns the vector they take for x, to
 // which an encoder may first add columns. ok is false for other encoders, and for those behind maps that keep no column

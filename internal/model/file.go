@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"hashgrove/internal/fileio"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
 )
 
@@ -91,34 +93,42 @@ func Write(w io.Writer, m *Model) error {
 	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
 	version := versionOf(m)
 	out := fileio.NewWriter(w, fileio.Model, version) // keeps the first error for Close
-	put := func(tag string, payload []byte) { _ = out.Section(tag, payload) }
-	put("head", head)
-	put("info", info)
+	c := new(codec)
+	put := func(tag string) {
+		_ = out.Section(tag, c.b)
+		c.b = c.b[:0]
+	}
+	c.b = head
+	put("head")
+	c.b = info
+	put("info")
 	if version > 1 {
-		var b []byte
 		if m.Features != nil {
-			b = feature.Append(nil, m.Features)
+			c.b = feature.Append(nil, m.Features)
 		}
-		put("feat", b)
+		put("feat")
 	}
 	if version > 3 {
-		var b []byte
 		if m.Pictures != nil {
-			b = appendPreparation(nil, *m.Pictures)
+			codePreparation(c, m.Pictures)
 		}
-		put("pict", b)
+		put("pict")
 	}
-	b := e.appendBase(nil)
-	put("base", b)
+	e.base(c, e.Dim())
+	put("base")
 	for k := range e.Bits() {
-		b = e.appendBit(b[:0], k)
-		put("bit ", b)
+		e.bit(c, e.Dim(), k)
+		put("bit ")
 	}
 	if version > 6 {
-		put("rank", m.Ranking.appendTo(nil))
+		if m.Ranking != nil {
+			m.Ranking.code(c)
+		}
+		put("rank")
 	}
 	mark := m.Fingerprint()
-	put("mark", mark[:])
+	c.b = mark[:]
+	put("mark")
 	return out.Close()
 }
 
@@ -142,14 +152,20 @@ func Read(r io.Reader) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, bits, err := parseHead(b)
-	if errors.Is(err, errBoosted) {
+	m := new(Model)
+	var dim, bits int
+	c := read(b)
+	codeEncoder(c, &m.Encoder, "")
+	c.size(&dim)
+	c.size(&bits)
+	if err := c.end(); errors.Is(err, errBoosted) {
 		return nil, err
-	}
-	if err != nil {
+	} else if err != nil {
 		return nil, in.Damaged("%v", err)
 	}
-	m := new(Model)
+	if bits > hamming.MaxBits {
+		return nil, in.Damaged("%d bits, outside of 1 to %d", bits, hamming.MaxBits)
+	}
 	if b, err = in.Expect("info", maxInfo); err != nil {
 		return nil, err
 	}
@@ -159,27 +175,38 @@ func Read(r io.Reader) (*Model, error) {
 	if err := m.readPictures(in); err != nil {
 		return nil, err
 	}
-	if b, err = in.Expect("base", p.maxBase); err != nil {
+	if b, err = in.Expect("base", maxMapBytes); err != nil {
 		return nil, err
 	}
-	if err := p.base(b); err != nil {
+	c = read(b)
+	m.Encoder.base(c, dim)
+	if err := c.end(); err != nil {
 		return nil, in.Damaged("%v", err)
 	}
 	for k := range bits {
-		if b, err = in.Expect("bit ", p.maxBit); err != nil {
+		if b, err = in.Expect("bit ", maxMapBytes); err != nil {
 			return nil, err
 		}
-		if err := p.bit(b); err != nil {
+		c = read(b)
+		m.Encoder.bit(c, dim, k)
+		if err := c.end(); err != nil {
 			return nil, in.Damaged("bit %d: %v", k, err)
 		}
 	}
-	m.Encoder = p.encoder()
+	if have := m.Encoder.Dim(); have != dim {
+		return nil, in.Damaged("%d dimensions of %d", have, dim)
+	}
 	if in.Version > 6 {
 		if b, err = in.Expect("rank", maxRanking); err != nil {
 			return nil, err
 		}
-		if m.Ranking, err = parseRanking(b, m.ClassBits()); err != nil {
-			return nil, in.Damaged("%v", err)
+		if len(b) > 0 {
+			m.Ranking = &Ranking{Codes: hamming.NewCodes(0, m.ClassBits())}
+			c = read(b)
+			m.Ranking.code(c)
+			if err := c.end(); err != nil {
+				return nil, in.Damaged("%v", err)
+			}
 		}
 	}
 	if v := versionOf(m); v != in.Version {
@@ -224,11 +251,12 @@ func (m *Model) readPictures(in *fileio.Reader) error {
 			return err
 		}
 		if in.Version < 5 || len(b) > 0 {
-			m.Pictures, err = parsePreparation(b)
-			if errors.Is(err, errAveraged) {
+			c := read(b)
+			m.Pictures = new(picture.Preparation)
+			codePreparation(c, m.Pictures)
+			if err := cmp.Or(c.end(), m.Pictures.Check()); errors.Is(err, errAveraged) {
 				return err
-			}
-			if err != nil {
+			} else if err != nil {
 				return in.Damaged("%v", err)
 			}
 		}
@@ -250,44 +278,30 @@ func ReadFile(path string) (*Model, error) {
 	return m, nil
 }
 
-// parser builds an encoder of one kind from its canonical bytes: first base, then each bit.
-type parser struct {
-	maxBase, maxBit int // bytes; maxBit is known after base
-	base, bit       func(b []byte) error
-	encoder         func() Encoder
-}
-
-func parseHead(b []byte) (p *parser, bits int, err error) {
-	if len(b) == 0 || len(b) != 1+int(b[0])+8 {
-		return nil, 0, fmt.Errorf("a head of %d bytes", len(b))
-	}
-	n := 1 + int(b[0])
-	kind := string(b[1:n])
-	dim, size := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
-	if dim < 1 || dim > maxDim || size < 1 || size > hamming.MaxBits {
-		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d",
-			dim, size, maxDim, hamming.MaxBits)
-	}
-	p, err = newParser(kind, int(dim))
-	return p, int(size), err
-}
-
 var errBoosted = fmt.Errorf("%w: it holds boosters of XGBoost or LightGBM, which this program does not read",
 	fileio.ErrKind)
 
-// newParser returns the parser for a kind of encoder. It lists all kinds.
-func newParser(kind string, dim int) (*parser, error) {
-	switch kind {
-	case kindTrees, kindLinear:
-		return new(Binned).parser(kind, dim), nil
-	case kindProjection:
-		return new(Projection).parser(dim), nil
-	case kindMapped:
-		return new(Mapped).parser(dim), nil
-	case kindDetailed:
-		return new(Detailed).parser(dim), nil
-	case "boosted": // which version 6 was for
-		return nil, errBoosted
+// codeEncoder takes the kind of an encoder within another, or of none, and makes an empty one. It lists all kinds.
+func codeEncoder(c *codec, e *Encoder, within string) {
+	kind := ""
+	if !c.reading {
+		kind = (*e).Kind()
 	}
-	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
+	if c.text(&kind); !c.reading {
+		return
+	}
+	switch {
+	case kind == kindTrees || kind == kindLinear:
+		*e = &Binned{kind: kind}
+	case kind == kindProjection:
+		*e = new(Projection)
+	case kind == kindMapped && within != kindMapped:
+		*e = new(Mapped)
+	case kind == kindDetailed && within == "":
+		*e = new(Detailed)
+	case kind == "boosted": // which version 6 was for
+		c.fail(errBoosted)
+	default:
+		c.fail(fmt.Errorf("an encoder of the unknown kind %q", kind))
+	}
 }

@@ -17,6 +17,8 @@ import (
 type Function interface {
 	// Check reports a function that cannot be evaluated on vectors of the given dimension.
 	Check(dim int) error
+
+	code(c *codec)
 }
 
 // Version is the release of Hashgrove recorded in models.

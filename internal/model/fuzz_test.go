@@ -74,14 +74,16 @@ func FuzzParseMap(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	all := sampleMaps(rng)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		f.Add(all[name].appendTo(nil))
+		f.Add(bytesOfMap(all[name]))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := parseMap(b)
-		if err != nil {
+		var m Map
+		c := read(b)
+		codeMap(c, &m, false)
+		if c.end() != nil {
 			return
 		}
-		if again := m.appendTo(nil); !bytes.Equal(again, b) {
+		if again := bytesOfMap(m); !bytes.Equal(again, b) {
 			t.Fatalf("%x became %x", b, again)
 		}
 		if m.dim() > 1000 || m.Out() > 1000 {

@@ -2,20 +2,17 @@ package model
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"sync"
 
-	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
 
 // Map is a step before an encoder: a function from vectors to vectors. Methods are many, maps are few. Each is a type
-// in the model file, so only this package can add one: a type, a case in parseMap, and a line in docs/formats.md.
+// in the model file, so only this package can add one: a type, a case in codeMap, and a line in docs/formats.md.
 //
 //	Affine       y = W (scale (x - mean)) + bias, to unit length if wanted    PCA, CCA, standardised columns
 //	Gaussian     y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
@@ -37,8 +34,9 @@ type Map interface {
 	// apply writes the values of the rows of x to the rows of dst. It uses one goroutine and memory in proportion to
 	// the rows; several goroutines may share a map.
 	apply(dst, x vectors.Matrix)
-	// appendTo appends the canonical bytes.
-	appendTo(dst []byte) []byte
+	// tag and code are the canonical bytes.
+	tag() byte
+	code(c *codec)
 }
 
 // Transform returns the values of all rows of x under the maps, in sequence, computed on the given number of
@@ -186,111 +184,55 @@ const (
 	byteGaussianTag
 )
 
-// parseMap returns the inverse of appendTo: it takes all of b or returns an error.
-func parseMap(b []byte) (m Map, err error) {
-	if len(b) == 0 {
-		return nil, errors.New("a map of no bytes")
+func codeMap(c *codec, m *Map, within bool) {
+	tag := uint8(0)
+	if !c.reading {
+		tag = (*m).tag()
 	}
-	in := &reader{b: b[1:]}
-	switch b[0] {
-	case affineTag:
-		m = readAffine(in)
-	case gaussianTag:
-		m = readGaussian(in, false)
-	case anchorGraphTag:
-		m = readGaussian(in, true)
-	case curvesTag:
-		m = readCurves(in)
-	case winnerTag:
-		m = readWinner(in)
-	case extensionTag:
-		if m, err = readExtension(in); err != nil {
-			return nil, err
+	c.number(&tag)
+	if c.reading {
+		switch {
+		case c.err != nil:
+			return
+		case tag == affineTag:
+			*m = new(Affine)
+		case tag == gaussianTag:
+			*m = new(Gaussian)
+		case tag == anchorGraphTag:
+			*m = &Gaussian{Nearest: 1}
+		case tag == curvesTag:
+			*m = new(Curves)
+		case tag == winnerTag:
+			*m = new(Winner)
+		case tag == extensionTag && !within:
+			*m = new(Extension)
+		case tag == byteGaussianTag:
+			*m = new(ByteGaussian)
+		default:
+			c.fail(fmt.Errorf("a map of unknown type %d, or an extension within an extension", tag))
+			return
 		}
-	case byteGaussianTag:
-		m = readByteGaussian(in)
-	default:
-		return nil, message.New("unknown-type", "a map of unknown type %d", b[0])
 	}
-	if in.bad || len(in.b) > 0 {
-		return nil, fmt.Errorf("a map of type %d in %d bytes, which it does not fit", b[0], len(b))
+	(*m).code(c)
+	if c.reading && c.err == nil {
+		c.fail((*m).Check())
 	}
-	return m, m.Check()
 }
 
-// reader takes numbers from canonical bytes. Past their end it returns zeros and sets bad.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) take(n int64) []byte {
-	if n < 0 || n > int64(len(r.b)) {
-		r.bad, r.b = true, nil
-		return nil
+// codeMaps takes a list of maps, each after its length. An extension cannot contain another.
+func codeMaps(c *codec, maps *[]Map, within bool) {
+	n := uint8(len(*maps))
+	if c.number(&n); n < 1 || n > maxMaps {
+		c.fail(fmt.Errorf("%d maps, outside of 1 to %d", n, maxMaps))
+		return
 	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
-}
-
-func (r *reader) u8() uint8 {
-	if b := r.take(1); b != nil {
-		return b[0]
+	for i := range int(n) {
+		if c.reading {
+			*maps = append(*maps, nil)
+		}
+		if c.part(func(c *codec) { codeMap(c, &(*maps)[i], within) }); c.err != nil {
+			*maps = nil
+			return
+		}
 	}
-	return 0
-}
-
-// flags reads a byte in which only the given bits may be set.
-func (r *reader) flags(known uint8) uint8 {
-	f := r.u8()
-	r.bad = r.bad || f&^known != 0
-	return f
-}
-
-func (r *reader) u32() uint32 {
-	if b := r.take(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-// size reads a length or number of dimensions.
-func (r *reader) size() int {
-	n := r.u32()
-	if n < 1 || n > maxDim {
-		r.bad = true
-		return 1
-	}
-	return int(n)
-}
-
-// floats reads n values if they are present. It allocates no more than the available bytes justify.
-func (r *reader) floats(present bool, n int64) []float32 {
-	if !present {
-		return nil
-	}
-	if b := r.take(4 * n); !r.bad {
-		return floats(b)
-	}
-	return nil
-}
-
-// matrix reads a matrix of the given size.
-func (r *reader) matrix(present bool, rows, cols int) vectors.Matrix {
-	return vectors.Matrix{Rows: rows, Cols: cols, Data: r.floats(present, int64(rows)*int64(cols))}
-}
-
-func appendSize(dst []byte, n int) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(n)) }
-
-func appendFloat(dst []byte, v float32) []byte {
-	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
-}
-
-// bitIf returns the flag if the condition holds.
-func bitIf(flag uint8, condition bool) uint8 {
-	if condition {
-		return flag
-	}
-	return 0
 }

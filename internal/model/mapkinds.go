@@ -110,25 +110,22 @@ const (
 	affineUnit
 )
 
-func (m *Affine) appendTo(dst []byte) []byte {
-	dst = append(dst, affineTag, bitIf(affineMean, m.Mean != nil)|bitIf(affineScale, m.Scale != nil)|
-		bitIf(affineWeight, m.Weight.Data != nil)|bitIf(affineBias, m.Bias != nil)|bitIf(affineUnit, m.Unit))
-	dst = appendSize(appendSize(dst, m.dim()), m.Out())
-	for _, v := range [][]float32{m.Mean, m.Scale, m.Weight.Data, m.Bias} {
-		dst = appendFloats(dst, v)
-	}
-	return dst
-}
+func (m *Affine) tag() byte { return affineTag }
 
-func readAffine(in *reader) *Affine {
-	flags := in.flags(affineMean | affineScale | affineWeight | affineBias | affineUnit)
-	dim, out := in.size(), in.size()
-	m := &Affine{Unit: flags&affineUnit != 0}
-	m.Mean = in.floats(flags&affineMean != 0, int64(dim))
-	m.Scale = in.floats(flags&affineScale != 0, int64(dim))
-	m.Weight = in.matrix(flags&affineWeight != 0, out, dim)
-	m.Bias = in.floats(flags&affineBias != 0, int64(out))
-	return m
+func (m *Affine) code(c *codec) {
+	flags := bitIf(affineMean, m.Mean != nil) | bitIf(affineScale, m.Scale != nil) |
+		bitIf(affineWeight, m.Weight.Data != nil) | bitIf(affineBias, m.Bias != nil) | bitIf(affineUnit, m.Unit)
+	c.flags(&flags, affineMean|affineScale|affineWeight|affineBias|affineUnit)
+	if c.reading {
+		m.Unit = flags&affineUnit != 0
+	}
+	c.size(&m.Weight.Cols)
+	c.size(&m.Weight.Rows)
+	dim, out := int64(m.dim()), int64(m.Out())
+	values(c, flags&affineMean != 0, &m.Mean, dim)
+	values(c, flags&affineScale != 0, &m.Scale, dim)
+	values(c, flags&affineWeight != 0, &m.Weight.Data, dim*out)
+	values(c, flags&affineBias != 0, &m.Bias, out)
 }
 
 // Gaussian is the map to similarities with anchors,
@@ -240,31 +237,26 @@ func nearest(near []int, d []float64, s int) []int {
 	return near
 }
 
-func (m *Gaussian) appendTo(dst []byte) []byte {
+func (m *Gaussian) tag() byte {
 	if m.Nearest > 0 {
-		dst = appendSize(appendSize(append(dst, anchorGraphTag), m.dim()), m.Out())
-		dst = appendSize(dst, m.Nearest)
-	} else {
-		dst = append(dst, gaussianTag, bitIf(1, m.Mean != nil))
-		dst = appendSize(appendSize(dst, m.dim()), m.Out())
+		return anchorGraphTag
 	}
-	dst = appendFloat(dst, m.Width)
-	return appendFloats(appendFloats(dst, m.Anchors.Data), m.Mean)
+	return gaussianTag
 }
 
-func readGaussian(in *reader, graph bool) *Gaussian {
-	m, flags := &Gaussian{}, uint8(0)
+func (m *Gaussian) code(c *codec) {
+	graph, flags := m.Nearest > 0, bitIf(1, m.Mean != nil)
 	if !graph {
-		flags = in.flags(1)
+		c.flags(&flags, 1)
 	}
-	dim, out := in.size(), in.size()
+	c.size(&m.Anchors.Cols)
+	c.size(&m.Anchors.Rows)
 	if graph {
-		m.Nearest = in.size()
+		c.size(&m.Nearest)
 	}
-	m.Width = math.Float32frombits(in.u32())
-	m.Anchors = in.matrix(true, out, dim)
-	m.Mean = in.floats(flags != 0, int64(out))
-	return m
+	c.number(&m.Width)
+	values(c, true, &m.Anchors.Data, int64(m.dim())*int64(m.Out()))
+	values(c, flags != 0, &m.Mean, int64(m.Out()))
 }
 
 // Curves maps single columns through functions that are linear between knots and extrapolate beyond them.
@@ -323,25 +315,26 @@ func (c *Curve) value(v float32) float32 {
 	return settle(y0 + float64((float64(v)-x0)*((y1-y0)/(x1-x0))))
 }
 
-func (m *Curves) appendTo(dst []byte) []byte {
-	dst = appendSize(appendSize(append(dst, curvesTag), m.Cols), len(m.Curves))
-	for _, c := range m.Curves {
-		dst = appendSize(appendSize(dst, c.Column), len(c.X))
-		dst = appendFloats(appendFloats(dst, c.X), c.Y)
-	}
-	return dst
-}
+func (m *Curves) tag() byte { return curvesTag }
 
-func readCurves(in *reader) *Curves {
-	m := &Curves{Cols: in.size()}
-	for n := in.size(); n > 0 && !in.bad; n-- {
-		c := Curve{Column: int(min(in.u32(), maxDim))}
-		knots := int64(in.size())
-		c.X = in.floats(true, knots)
-		c.Y = in.floats(true, knots)
-		m.Curves = append(m.Curves, c)
+func (m *Curves) code(c *codec) {
+	c.size(&m.Cols)
+	n := len(m.Curves)
+	c.size(&n)
+	for i := 0; i < n && c.err == nil; i++ {
+		if c.reading {
+			m.Curves = append(m.Curves, Curve{})
+		}
+		curve := &m.Curves[i]
+		column, knots := uint32(curve.Column), len(curve.X)
+		c.number(&column)
+		c.size(&knots)
+		values(c, true, &curve.X, int64(knots))
+		values(c, true, &curve.Y, int64(knots))
+		if c.reading {
+			curve.Column = int(min(column, maxDim))
+		}
 	}
-	return m
 }
 
 // Winner maps the largest value, the first in case of ties, to one and the others to zero; or, with Soft, to the shares
@@ -385,11 +378,12 @@ func (m *Winner) apply(dst, x vectors.Matrix) {
 	}
 }
 
-func (m *Winner) appendTo(dst []byte) []byte {
-	return appendSize(append(dst, winnerTag, bitIf(1, m.Soft)), m.Cols)
-}
+func (m *Winner) tag() byte { return winnerTag }
 
-func readWinner(in *reader) *Winner {
-	soft := in.flags(1) == 1
-	return &Winner{Cols: in.size(), Soft: soft}
+func (m *Winner) code(c *codec) {
+	flags := bitIf(1, m.Soft)
+	if c.flags(&flags, 1); c.reading {
+		m.Soft = flags == 1
+	}
+	c.size(&m.Cols)
 }

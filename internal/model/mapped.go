@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 
 	"hashgrove/internal/hamming"
@@ -100,13 +99,31 @@ func (e *Mapped) prefix(bits int) Encoder {
 	return &Mapped{Maps: e.Maps, Encoder: e.Encoder.prefix(bits)}
 }
 
-func (e *Mapped) appendBase(dst []byte) []byte {
-	dst = append(appendMaps(dst, e.Maps), uint8(len(e.Encoder.Kind())))
-	dst = append(dst, e.Encoder.Kind()...)
-	return e.Encoder.appendBase(dst)
+func (e *Mapped) base(c *codec, dim int) {
+	bytes := len(c.b)
+	codeMaps(c, &e.Maps, false)
+	if c.reading {
+		first := dim
+		for i, m := range e.Maps {
+			if m.dim() != dim {
+				c.fail(fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim))
+			}
+			if m.Out() > fewValues+first+bytes { // a few bytes of chained maps could ask for years
+				c.fail(fmt.Errorf("map %d makes %d values of %d, in %d bytes", i, m.Out(), dim, bytes))
+			}
+			dim = m.Out()
+		}
+	}
+	codeEncoder(c, &e.Encoder, kindMapped)
+	if c.err == nil {
+		e.Encoder.base(c, e.behind())
+	}
 }
 
-func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBit(dst, k) }
+func (e *Mapped) bit(c *codec, _, k int) { e.Encoder.bit(c, e.behind(), k) }
+
+// behind returns the number of values behind all maps.
+func (e *Mapped) behind() int { return e.Maps[len(e.Maps)-1].Out() }
 
 // run takes a block of rows through all maps at a time.
 func (e *Mapped) run(to output, x vectors.Matrix) bool {
@@ -122,46 +139,4 @@ func (e *Mapped) run(to output, x vectors.Matrix) bool {
 		e.Encoder.run(to.from(lo), y)
 	}
 	return encodable(x.Data, takesMissing(e))
-}
-
-// parser parses the maps, and leaves the rest to the parser of the encoder behind them.
-func (e *Mapped) parser(dim int) *parser {
-	p := &parser{maxBase: maxMapBytes}
-	p.base = func(b []byte) error {
-		inner, err := e.parseMaps(b, dim)
-		if err != nil {
-			return err
-		}
-		p.maxBit, p.bit = inner.maxBit, inner.bit
-		p.encoder = func() Encoder { return &Mapped{Maps: e.Maps, Encoder: inner.encoder()} }
-		return nil
-	}
-	return p
-}
-
-// parseMaps parses the maps and what all bits behind them share, and returns the parser of those.
-func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
-	in, first := &reader{b: b}, dim
-	maps, err := readMaps(in, false)
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range maps {
-		if m.dim() != dim {
-			return nil, fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
-		}
-		if m.Out() > fewValues+first+len(b) { // a few bytes of chained maps could ask for years
-			return nil, fmt.Errorf("map %d makes %d values of %d, in %d bytes", i, m.Out(), dim, len(b))
-		}
-		e.Maps, dim = append(e.Maps, m), m.Out()
-	}
-	kind := string(in.take(int64(in.u8())))
-	if in.bad || kind == kindMapped {
-		return nil, errors.New("maps without an encoder behind them")
-	}
-	inner, err := newParser(kind, dim)
-	if err != nil {
-		return nil, err
-	}
-	return inner, inner.base(in.b)
 }

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -146,7 +145,6 @@ func (m *Model) PixelVector(row []uint8) ([]float32, error) {
 	return x, nil
 }
 
-// The canonical bytes of a preparation: width and height, the number of channels, and flags.
 const (
 	preparationBytes = 10
 
@@ -156,24 +154,22 @@ const (
 	flagAveraged = 8 // of models that are not read any more
 )
 
-func appendPreparation(dst []byte, p picture.Preparation) []byte {
-	dst = appendSize(appendSize(dst, p.Width), p.Height)
-	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored)
-	return append(dst, byte(p.Channels), flags)
-}
-
 var errAveraged = fmt.Errorf("%w: its codes add the scores of pictures and of their mirror images, which this program "+
 	"does not do", fileio.ErrKind)
 
-func parsePreparation(b []byte) (*picture.Preparation, error) {
-	if len(b) == preparationBytes && b[9]&flagAveraged != 0 {
-		return nil, errAveraged
+// codePreparation takes width and height, the number of channels, and flags.
+func codePreparation(c *codec, p *picture.Preparation) {
+	width, height, channels := uint32(p.Width), uint32(p.Height), uint8(p.Channels)
+	c.number(&width)
+	c.number(&height)
+	c.number(&channels)
+	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored)
+	if c.flags(&flags, flagPlanar|flagSquash|flagMirrored|flagAveraged); !c.reading {
+		return
 	}
-	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored) != 0 {
-		return nil, fmt.Errorf("a preparation of pictures in %d bytes that this version does not know", len(b))
+	if flags&flagAveraged != 0 {
+		c.fail(errAveraged)
 	}
-	p := &picture.Preparation{Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0}
-	p.Width, p.Height = int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
-	p.Channels, p.Planar = int(b[8]), b[9]&flagPlanar != 0
-	return p, p.Check()
+	p.Width, p.Height, p.Channels = int(width), int(height), int(channels)
+	p.Planar, p.Squash, p.Mirrored = flags&flagPlanar != 0, flags&flagSquash != 0, flags&flagMirrored != 0
 }

@@ -1,9 +1,7 @@
 package model
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -69,35 +67,20 @@ func (e *Projection) prefix(bits int) Encoder {
 	return &Projection{Mean: e.Mean, Weight: e.Weight[:bits*e.Dim()], Threshold: e.Threshold[:bits]}
 }
 
-func (e *Projection) appendBase(dst []byte) []byte { return appendFloats(dst, e.Mean) }
-
-func (e *Projection) appendBit(dst []byte, k int) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(e.Threshold[k]))
-	return appendFloats(dst, e.Weight[k*e.Dim():(k+1)*e.Dim()])
+func (e *Projection) base(c *codec, dim int) {
+	values(c, e.Mean != nil || c.reading && len(c.b) > 0, &e.Mean, int64(dim))
 }
 
-// parser returns the inverse of appendBase and appendBit, for an encoder of some dimension.
-func (e *Projection) parser(dim int) *parser {
-	p := &parser{maxBase: 4 * dim, maxBit: 4 + 4*dim, encoder: func() Encoder { return e }}
-	p.base = func(b []byte) error {
-		if len(b) != 0 && len(b) != 4*dim {
-			return fmt.Errorf("mean of %d columns in %d bytes", dim, len(b))
-		}
-		if len(b) > 0 {
-			e.Mean = floats(b)
-		}
-		return nil
+func (e *Projection) bit(c *codec, dim, k int) {
+	var threshold float32
+	var weight []float32
+	if !c.reading {
+		threshold, weight = e.Threshold[k], e.Weight[k*dim:(k+1)*dim]
 	}
-	p.bit = func(b []byte) error {
-		if len(b) != 4+4*dim {
-			return fmt.Errorf("hyperplane of %d columns in %d bytes", dim, len(b))
-		}
-		v := floats(b)
-		e.Threshold = append(e.Threshold, v[0])
-		e.Weight = append(e.Weight, v[1:]...)
-		return nil
+	c.number(&threshold)
+	if values(c, true, &weight, int64(dim)); c.reading {
+		e.Threshold, e.Weight = append(e.Threshold, threshold), append(e.Weight, weight...)
 	}
-	return p
 }
 
 func (e *Projection) run(to output, x vectors.Matrix) bool {

@@ -1,9 +1,7 @@
 package model
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -127,46 +125,29 @@ func (r *Ranking) prefix(bits int) *Ranking {
 	return NewRanking(r.Rank, r.Tau, r.Mix, r.Codes.Prefix(bits), r.Counts)
 }
 
-// appendTo appends the bytes of a ranking; none has no bytes.
-func (r *Ranking) appendTo(dst []byte) []byte {
-	if r == nil {
-		return dst
-	}
-	le := binary.LittleEndian
-	dst = append(dst, uint8(slices.Index(Rankings(), r.Rank)))
-	dst = le.AppendUint64(dst, math.Float64bits(r.Tau))
-	dst = le.AppendUint64(dst, math.Float64bits(r.Mix))
-	dst = le.AppendUint32(dst, uint32(r.Codes.Len()))
-	for i, n := range r.Counts {
-		dst = le.AppendUint32(r.Codes.AppendBytes(dst, i), n)
-	}
-	return dst
-}
-
-// parseRanking is the inverse of appendTo, for codes of this many class bits.
-func parseRanking(b []byte, bits int) (*Ranking, error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	in := &reader{b: b}
-	rank := int(in.u8())
-	numbers := in.take(16)
-	n := int64(in.u32())
-	r := &Ranking{Codes: hamming.NewCodes(0, bits)}
-	size := int64(r.Codes.Bytes()) + 4
-	if in.bad || rank >= len(Rankings()) || n < 1 || n > MaxRankingCodes || int64(len(in.b)) != n*size {
-		return nil, fmt.Errorf("a ranking of %d codes of %d bits in %d bytes", n, bits, len(b))
-	}
-	r.Rank = Rankings()[rank]
-	r.Tau = math.Float64frombits(binary.LittleEndian.Uint64(numbers))
-	r.Mix = math.Float64frombits(binary.LittleEndian.Uint64(numbers[8:]))
-	for range n {
-		if !r.Codes.Append(bytes.Clone(in.take(size - 4))) {
-			return nil, fmt.Errorf("a code of the ranking has bits beyond %d", bits)
+// code goes through the bytes of a ranking, whose codes have their length already.
+func (r *Ranking) code(c *codec) {
+	rank, n, size := uint8(max(0, slices.Index(Rankings(), r.Rank))), uint32(len(r.Counts)), r.Codes.Bytes()
+	c.number(&rank)
+	c.number(&r.Tau)
+	c.number(&r.Mix)
+	c.number(&n)
+	if c.reading {
+		if int(rank) >= len(Rankings()) || n < 1 || n > MaxRankingCodes || len(c.b) != int(n)*(size+4) {
+			c.fail(fmt.Errorf("a ranking of %d codes of %d bits in %d bytes", n, r.Codes.Bits, len(c.b)))
+			return
 		}
-		r.Counts = append(r.Counts, in.u32())
+		r.Rank, r.Counts = Rankings()[rank], make([]uint32, n)
 	}
-	return r, nil
+	for i := range r.Counts {
+		if b := c.next(int64(size)); !c.reading {
+			copy(b, r.Codes.AppendBytes(nil, i))
+		} else if !r.Codes.Append(b) {
+			c.fail(fmt.Errorf("a code of the ranking has bits beyond %d", r.Codes.Bits))
+			return
+		}
+		c.number(&r.Counts[i])
+	}
 }
 
 // DetailBits returns how many bits of a code, the last ones, are detail.

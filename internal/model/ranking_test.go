@@ -179,9 +179,13 @@ func TestBadRankings(t *testing.T) {
 	if good.check(17) == nil {
 		t.Error("codes of another length: no error")
 	}
-	b := good.appendTo(nil)
+	c := new(codec)
+	good.code(c)
+	b := c.b
 	for n := 1; n < len(b); n++ {
-		if _, err := parseRanking(b[:n], 16); err == nil {
+		c := read(b[:n])
+		(&Ranking{Codes: hamming.NewCodes(0, 16)}).code(c)
+		if c.end() == nil {
 			t.Fatalf("%d of %d bytes: no error", n, len(b))
 		}
 	}
