@@ -2,6 +2,7 @@ package hamming
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,8 +21,7 @@ import (
 //	"IBMp"  the same header, then an index of its own,                                IndexBinaryIDMap
 //	"IBM2"  length uint64, ids int64                                                  and IndexBinaryIDMap2
 //
-// d is a multiple of 8. The codes of an IndexBinaryFlat are read a part at a time; those of an IndexBinaryIDMap come
-// before all ids and are kept until then.
+// d is a multiple of 8. All is read before the first code is passed on, because ids come after all codes.
 
 const faissFlat, faissIDMap, faissIDMap2 = "IBxF", "IBMp", "IBM2"
 
@@ -48,16 +48,6 @@ func IsFAISS(path string) (bool, error) {
 func isFAISS(b []byte) bool {
 	mark := string(b)
 	return mark == faissFlat || mark == faissIDMap || mark == faissIDMap2 || slices.Contains(faissOthers, mark)
-}
-
-// faissFile is a FAISS file being read.
-type faissFile struct {
-	in     *bufio.Reader
-	bits   int
-	total  int64
-	left   int64 // codes not read yet
-	mapped bool  // ids follow
-	buf    []byte
 }
 
 type faissHead struct {
@@ -95,12 +85,13 @@ func (c Codes) WriteFAISS(w io.Writer, ids []int64) error {
 	return out.Flush()
 }
 
-func openFAISS(in *bufio.Reader) (*faissFile, error) {
+// newFAISSReader returns a Reader of a FAISS index, with ids of an IndexBinaryIDMap as text.
+func newFAISSReader(in *bufio.Reader) (*Reader, error) {
 	mark, head, err := readFAISSHead(in)
 	if err != nil {
 		return nil, err
 	}
-	mapped := mark == faissIDMap || mark == faissIDMap2
+	mapped := mark != faissFlat
 	if mapped {
 		outer := head
 		if mark, head, err = readFAISSHead(in); err != nil {
@@ -116,84 +107,76 @@ func openFAISS(in *bufio.Reader) (*faissFile, error) {
 	if mark != faissFlat {
 		return nil, fmt.Errorf("%w: it begins with %q", ErrFAISS, mark)
 	}
-	f := &faissFile{in: in, bits: int(head.D), total: head.Total, left: head.Total, mapped: mapped}
-	return f, f.length(head.Total * int64(head.CodeSize))
-}
-
-// more reads some of the remaining codes. They are valid until the next call.
-func (f *faissFile) more() (Codes, error) {
-	codes := NewCodes(0, f.bits)
-	n := min(f.left, int64(codesPerSection(f.bits)))
-	f.left -= n
-	err := f.read(int(n) * codes.Bytes())
-	if err == nil {
-		codes.Append(f.buf) // always whole codes
-	}
-	return codes, err
-}
-
-// all reads the remaining codes and the ids.
-func (f *faissFile) all() (codes Codes, ids []int64, err error) {
-	codes = NewCodes(0, f.bits)
-	for f.left > 0 {
-		part, err := f.more()
-		if err != nil {
-			return Codes{}, nil, err
+	codes, read := NewCodes(0, int(head.D)), false
+	var ids []int64
+	next := func() (Codes, []string, error) {
+		if !read {
+			read = true
+			if ids, err = readFAISS(in, head, &codes, mapped); err == nil {
+				err = endOfFAISS(in)
+			}
 		}
-		codes.Data = append(codes.Data, part.Data...)
-	}
-	if f.mapped {
-		if ids, err = f.ids(); err != nil {
-			return Codes{}, nil, err
+		if err != nil || codes.Len() == 0 {
+			return Codes{}, nil, cmp.Or(err, io.EOF)
 		}
+		part, n := codes, min(codes.Len(), codesPerSection(codes.Bits))
+		part.Data, codes.Data = codes.Data[:n*codes.Words], codes.Data[n*codes.Words:]
+		if !mapped {
+			return part, nil, nil
+		}
+		names := make([]string, n)
+		for i := range names {
+			names[i] = strconv.FormatInt(ids[i], 10)
+		}
+		ids = ids[n:]
+		return part, names, nil
 	}
-	return codes, ids, f.end()
+	return &Reader{Bits: int(head.D), IDs: mapped, First: -1, next: next}, nil
 }
 
-// ids reads the ids that follow the codes.
-func (f *faissFile) ids() ([]int64, error) {
-	if err := f.length(f.total); err != nil {
+// readFAISS reads all codes, and the ids that follow them.
+func readFAISS(in *bufio.Reader, head faissHead, codes *Codes, mapped bool) (ids []int64, err error) {
+	size := int64(head.CodeSize)
+	err = readFAISSList(in, head.Total*size, head.Total, size, func(b []byte) { codes.Append(b) }) // always whole codes
+	if err != nil || !mapped {
 		return nil, err
 	}
-	ids := []int64{}
-	for left := f.total; left > 0; {
-		n := min(left, maxIDs/8)
-		left -= n
-		if err := f.read(8 * int(n)); err != nil {
-			return nil, err
+	return ids, readFAISSList(in, head.Total, head.Total, 8, func(b []byte) {
+		for ; len(b) > 0; b = b[8:] {
+			ids = append(ids, int64(binary.LittleEndian.Uint64(b)))
 		}
-		for i := range int(n) {
-			ids = append(ids, int64(binary.LittleEndian.Uint64(f.buf[8*i:])))
-		}
-	}
-	return ids, nil
+	})
 }
 
-// end checks that the file ends here.
-func (f *faissFile) end() error {
-	if _, err := f.in.ReadByte(); err == nil {
+// readFAISSList reads a list, which must claim this length, and passes on its values of some bytes, about a megabyte at
+// a time.
+func readFAISSList(in io.Reader, length, values, size int64, put func(b []byte)) error {
+	b := make([]byte, 8)
+	if err := readFAISSPart(in, b); err != nil {
+		return err
+	}
+	if n := binary.LittleEndian.Uint64(b); n != uint64(length) {
+		return fmt.Errorf("%w: a list of %d values where %d should be", ErrFAISS, n, length)
+	}
+	for n := int64(0); values > 0; values -= n {
+		n = min(values, maxCodes/size)
+		b = slices.Grow(b[:0], int(n*size))[:n*size]
+		if err := readFAISSPart(in, b); err != nil {
+			return err
+		}
+		put(b)
+	}
+	return nil
+}
+
+// endOfFAISS checks that the file ends here.
+func endOfFAISS(in *bufio.Reader) error {
+	if _, err := in.ReadByte(); err == nil {
 		return fmt.Errorf("%w: there is more after its end", ErrFAISS)
 	} else if err != io.EOF {
 		return err
 	}
 	return nil
-}
-
-// length reads the length of a list, which must be n.
-func (f *faissFile) length(n int64) error {
-	if err := f.read(8); err != nil {
-		return err
-	}
-	if length := binary.LittleEndian.Uint64(f.buf); length != uint64(n) {
-		return fmt.Errorf("%w: a list of %d values where %d should be", ErrFAISS, length, n)
-	}
-	return nil
-}
-
-// read fills the buffer with the next n bytes, at most about a megabyte.
-func (f *faissFile) read(n int) error {
-	f.buf = slices.Grow(f.buf[:0], n)[:n]
-	return readFAISSPart(f.in, f.buf)
 }
 
 func readFAISSPart(in io.Reader, b []byte) error {
@@ -224,56 +207,4 @@ func readFAISSHead(in io.Reader) (mark string, head faissHead, err error) {
 		return "", head, fmt.Errorf("%w: %d codes of %d bits in %d bytes", ErrFAISS, head.Total, head.D, head.CodeSize)
 	}
 	return mark, head, nil
-}
-
-// newFAISSReader returns a Reader of a FAISS index, with ids of an IndexBinaryIDMap as text.
-func newFAISSReader(b *bufio.Reader) (*Reader, error) {
-	f, err := openFAISS(b)
-	if err != nil {
-		return nil, err
-	}
-	out := &Reader{Bits: f.bits, IDs: f.mapped, First: -1}
-	if f.mapped {
-		out.next = f.mappedParts()
-		return out, nil
-	}
-	out.next = func() (Codes, []string, error) {
-		if f.left > 0 {
-			part, err := f.more()
-			return part, nil, err
-		}
-		if err := f.end(); err != nil {
-			return Codes{}, nil, err
-		}
-		return Codes{}, nil, io.EOF
-	}
-	return out, nil
-}
-
-// mappedParts reads all codes and ids on the first call and returns them in parts.
-func (f *faissFile) mappedParts() func() (Codes, []string, error) {
-	var codes Codes
-	var ids []int64
-	var err error
-	read := false
-	return func() (Codes, []string, error) {
-		if !read {
-			read = true
-			codes, ids, err = f.all()
-		}
-		if err != nil {
-			return Codes{}, nil, err
-		}
-		if len(ids) == 0 {
-			return Codes{}, nil, io.EOF
-		}
-		n := min(len(ids), codesPerSection(codes.Bits))
-		part, names := codes, make([]string, n)
-		part.Data = codes.Data[:n*codes.Words]
-		for i := range names {
-			names[i] = strconv.FormatInt(ids[i], 10)
-		}
-		codes.Data, ids = codes.Data[n*codes.Words:], ids[n:]
-		return part, names, nil
-	}
 }

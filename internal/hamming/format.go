@@ -68,33 +68,32 @@ type format interface {
 	end(rows int) error
 }
 
-// flusher is a format that can flush its rows at any time.
-type flusher interface{ flush() error }
-
 // NewWriter starts writing codes to w. NumPy arrays need the number of rows in advance.
 func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	if h.Bits < 1 || h.Bits > MaxBits {
 		return nil, fmt.Errorf("codes of %d bits, outside the range 1 to %d", h.Bits, MaxBits)
 	}
-	out := &Writer{header: h}
+	out := &lines{w: bufio.NewWriterSize(w, 1<<16)}
 	switch f {
 	case HGC:
-		out.out = &codeFile{w: fileio.NewWriter(w, fileio.Codes, codeVersion)}
+		return &Writer{header: h, out: &codeFile{w: fileio.NewWriter(w, fileio.Codes, codeVersion)}}, nil
 	case NPY:
-		patch, _ := w.(*fileio.File)
-		out.out = &npy{lines: lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}, patch: patch}
+		out.npy = true
+		out.patch, _ = w.(*fileio.File)
+		fallthrough
 	case Raw:
-		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}
+		out.row = out.raw
 	case Hex:
-		out.out = &lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendHex}
+		out.row = out.hex
 	case CSV:
-		out.out = &csvLines{w: csv.NewWriter(w)}
+		out.head = "id,code\n"
+		out.row = out.csv
 	case JSONLines:
-		out.out = &jsonLines{w: bufio.NewWriterSize(w, 1<<16)}
+		out.row = out.json
 	default:
 		return nil, fmt.Errorf("unknown format of codes %q: choose hgc, npy, raw, hex, csv or jsonl", string(f))
 	}
-	return out, nil
+	return &Writer{header: h, out: out}, nil
 }
 
 // Write appends codes. Either all codes of a file have ids or none; nil means none.
@@ -136,8 +135,8 @@ func (w *Writer) Write(c Codes, ids []string) error {
 
 // Flush flushes the rows written so far, except in a code file, which is written in sections.
 func (w *Writer) Flush() error {
-	if f, ok := w.out.(flusher); ok && w.rows > 0 {
-		return f.flush()
+	if f, ok := w.out.(*lines); ok && w.rows > 0 {
+		return f.w.Flush()
 	}
 	return nil
 }
@@ -156,102 +155,74 @@ func (w *Writer) Close() error {
 	return w.out.end(w.rows)
 }
 
-// lines implements Raw and Hex: encoded rows back to back.
+// lines is a format of rows one behind the other.
 type lines struct {
-	w      *bufio.Writer
-	encode func(dst, packed []byte) []byte
-	buf    []byte
-}
+	w    *bufio.Writer
+	head string
+	row  func(row int, packed []byte, id string) error
+	ids  bool
 
-func (f *lines) writeHead(Header, bool) error { return nil }
-func (f *lines) flush() error                 { return f.w.Flush() }
-func (f *lines) end(int) error                { return f.w.Flush() }
-
-func (f *lines) add(_ int, packed []byte, _ string) error {
-	f.buf = f.encode(f.buf[:0], packed)
-	_, err := f.w.Write(f.buf)
-	return err
-}
-
-func appendRaw(dst, packed []byte) []byte { return append(dst, packed...) }
-func appendHex(dst, packed []byte) []byte { return append(hex.AppendEncode(dst, packed), '\n') }
-
-// csvLines implements CSV, quoted as in RFC 4180. Without ids the id is the row number, from 0.
-type csvLines struct {
-	w   *csv.Writer
-	ids bool
-}
-
-func (f *csvLines) writeHead(_ Header, ids bool) error {
-	f.ids = ids
-	return f.w.Write([]string{"id", "code"})
-}
-
-func (f *csvLines) add(row int, packed []byte, id string) error {
-	if !f.ids {
-		id = strconv.Itoa(row)
-	}
-	return f.w.Write([]string{message.Cell(id), hex.EncodeToString(packed)})
-}
-
-func (f *csvLines) flush() error {
-	f.w.Flush()
-	return f.w.Error()
-}
-
-func (f *csvLines) end(int) error { return f.flush() }
-
-// jsonLines implements JSONLines. Only rows with ids have an "id" field.
-type jsonLines struct{ w *bufio.Writer }
-
-func (f *jsonLines) writeHead(Header, bool) error { return nil }
-func (f *jsonLines) flush() error                 { return f.w.Flush() }
-func (f *jsonLines) end(int) error                { return f.w.Flush() }
-
-func (f *jsonLines) add(row int, packed []byte, id string) error {
-	line := struct {
-		Row  int    `json:"row"`
-		ID   string `json:"id,omitempty"`
-		Code string `json:"code"`
-	}{row, id, hex.EncodeToString(packed)}
-	e := json.NewEncoder(f.w)
-	e.SetEscapeHTML(false)
-	return e.Encode(line)
-}
-
-// npy implements NPY: a header and the packed rows.
-type npy struct {
-	lines
-	patch *fileio.File // lets the number of rows be filled in later, if not nil
-	bytes int
-	rows  int // as announced
+	npy   bool
+	patch *fileio.File // lets the number of rows of an array be filled in later, if not nil
+	bytes int          // of a row
+	rows  int          // as announced
 }
 
 var errRows = errors.New("a NumPy array needs the number of rows first: write to a file, or choose another format")
 
-func (f *npy) writeHead(h Header, _ bool) error {
-	f.bytes, f.rows = (h.Bits+7)/8, h.Rows
-	_, err := f.w.Write(npyHeader(f.rows, f.bytes))
+func (f *lines) writeHead(h Header, ids bool) error {
+	if f.ids, f.bytes, f.rows = ids, (h.Bits+7)/8, h.Rows; f.npy {
+		f.head = npyHeader(f.rows, f.bytes)
+	}
+	_, err := f.w.WriteString(f.head)
 	return err
 }
 
-func (f *npy) add(row int, packed []byte, id string) error {
-	if f.rows == 0 && f.patch == nil {
+func (f *lines) add(row int, packed []byte, id string) error {
+	if f.npy && f.rows == 0 && f.patch == nil {
 		return errRows
 	}
-	return f.lines.add(row, packed, id)
+	return f.row(row, packed, id)
 }
 
-func (f *npy) end(rows int) error {
-	if err := f.w.Flush(); err != nil || rows == f.rows {
+func (f *lines) end(rows int) error {
+	if err := f.w.Flush(); err != nil || !f.npy || rows == f.rows {
 		return err
 	}
-	_, err := f.patch.WriteAt(npyHeader(rows, f.bytes), 0)
+	_, err := f.patch.WriteAt([]byte(npyHeader(rows, f.bytes)), 0)
 	return err
 }
 
-// Reader reads codes from a code file or a FAISS binary index. Memory is bounded, except for an IndexBinaryIDMap, whose
-// ids follow all codes.
+func (f *lines) raw(_ int, packed []byte, _ string) error {
+	_, err := f.w.Write(packed)
+	return err
+}
+
+func (f *lines) hex(_ int, packed []byte, _ string) error {
+	_, err := f.w.Write(append(hex.AppendEncode(f.w.AvailableBuffer(), packed), '\n'))
+	return err
+}
+
+// csv quotes as in RFC 4180. Without ids the id is the row number, from 0.
+func (f *lines) csv(row int, packed []byte, id string) error {
+	if !f.ids {
+		id = strconv.Itoa(row)
+	}
+	return csv.NewWriter(f.w).Write([]string{message.Cell(id), hex.EncodeToString(packed)}) // which needs no buffer of its own
+}
+
+// json leaves out the id of rows that have none.
+func (f *lines) json(row int, packed []byte, id string) error {
+	e := json.NewEncoder(f.w)
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		Row  int    `json:"row"`
+		ID   string `json:"id,omitempty"`
+		Code string `json:"code"`
+	}{row, id, hex.EncodeToString(packed)})
+}
+
+// Reader reads codes from a code file, in bounded memory, or from a FAISS binary index.
 type Reader struct {
 	Bits        int         // length of every code; all bits of a FAISS index
 	Fingerprint Fingerprint // of the model; zeros if unknown
@@ -316,11 +287,11 @@ func ReadFile(path string) (*Table, error) {
 }
 
 // npyHeader returns the header of an array of bytes. It always has 128 bytes so that it can be overwritten.
-func npyHeader(rows, bytes int) []byte {
+func npyHeader(rows, bytes int) string {
 	h := []byte("\x93NUMPY\x01\x00\x76\x00")
 	h = fmt.Appendf(h, "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, bytes)
 	for len(h) < 127 {
 		h = append(h, ' ')
 	}
-	return append(h, '\n')
+	return string(append(h, '\n'))
 }
