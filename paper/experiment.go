@@ -48,10 +48,11 @@ func find(name string) (Experiment, error) {
 
 // Runner runs experiments.
 type Runner struct {
-	Data    string // folder with the data sets
-	Cache   string // folder for the stages
-	Short   bool   // a small version on built-in pictures, in seconds
-	Rows    []int  // of a table of methods: run only these rows, counted from 1; nil means all
+	Data    string   // folder with the data sets
+	Cache   string   // folder for the stages
+	Short   bool     // a small version on built-in pictures, in seconds
+	Methods []string // of a table of methods: run only rows of these; nil means all
+	Rows    []int    // of a table of methods: run only these rows, counted from 1; nil means all
 	Threads int
 	Seed    uint64
 	Say     func(format string, args ...any) // progress; never nil
@@ -121,7 +122,7 @@ type Table struct {
 	Head     []string
 	Rows     [][]string
 	Failures []string // why each failed row failed
-	Figures  []figure
+	Figures  []figure `json:"-"`
 
 	values []result // behind the rows, if they are results
 }

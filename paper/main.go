@@ -7,11 +7,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -20,6 +22,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fileio"
 	"hashgrove/internal/message"
+	"hashgrove/internal/method"
 )
 
 func main() {
@@ -38,7 +41,7 @@ const about = `Reproduce a table or figure of the paper from the original files.
              tags, from 0), tags.txt (names of the tags) and split.txt (train or test), a line for each
 
 Every stage is kept in --cache under the digest of its inputs, so an interrupted experiment resumes where it stopped,
-and a failing row does not affect the others. --rows runs only some rows of the table. --short runs a small version on
+and a failing row does not affect the others. --rows and --methods run only some rows of a table. --short runs a small version on
 built-in pictures. Figures are written as SVG files beside the --output file.`
 
 // run runs the experiment that the command line names and prints its table.
@@ -52,10 +55,12 @@ func run(ctx context.Context, args []string) error {
 	file.Bind(f)
 	f.StringVar(&runner.Data, "data", cacheFolder(), "`FOLDER` with the data sets")
 	f.StringVar(&runner.Cache, "cache", cacheFolder("experiments"), "`FOLDER` for finished stages")
+	f.StringSliceVar(&runner.Methods, "methods", nil, "run only the rows of these `METHODS`")
 	f.IntSliceVar(&runner.Rows, "rows", nil, "run only these `ROWS` of the table, counted from 1")
 	f.BoolVar(&runner.Short, "short", false, "run a small version in seconds")
 	f.IntVar(&runner.Threads, "threads", 0, "`NUMBER` of worker threads, 0 for all cores")
 	f.Uint64Var(&runner.Seed, "seed", 1, "`SEED` of everything random")
+	asJSON := f.Bool("json", false, "print the table as JSON")
 	quiet := f.Bool("quiet", false, "print no progress")
 	if err := f.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return nil
@@ -78,6 +83,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return cli.UsageError(err)
 	}
+	for _, m := range runner.Methods {
+		if _, ok := method.Describe(m); !ok {
+			return cli.Usagef("there is no method %q; the methods are %s", m, strings.Join(method.Names(), ", "))
+		}
+	}
 	if err := file.Check([]string{*output}, nil); err != nil {
 		return err
 	}
@@ -98,7 +108,12 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if err = markdown(os.Stdout); err == nil && len(table.Failures) > 0 {
+	if *asJSON {
+		err = json.NewEncoder(os.Stdout).Encode(table)
+	} else {
+		err = markdown(os.Stdout)
+	}
+	if err == nil && len(table.Failures) > 0 {
 		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run will retry them",
 			len(table.Failures), name)
 	}

@@ -108,7 +108,9 @@ func (runner *Runner) chosen(rows []row) (out []row) {
 		if runner.Short {
 			r = r.short()
 		}
-		if r.place = i + 1; runner.Rows == nil || slices.Contains(runner.Rows, r.place) {
+		r.place = i + 1
+		if (runner.Rows == nil || slices.Contains(runner.Rows, r.place)) &&
+			(runner.Methods == nil || slices.Contains(runner.Methods, r.method)) {
 			out = append(out, r)
 		}
 	}
