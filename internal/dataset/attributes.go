@@ -124,7 +124,7 @@ func (r *attributeReader) read(path, format string) error {
 		return err
 	}
 	r.path, r.columns, r.has = path, nil, map[string]bool{}
-	t.choose(r.want)
+	t.takeAll(r.want)
 	for k, c := range t.cells {
 		if t.known[c.name] != k {
 			return message.New("duplicate-column", "%s: two columns are called %q", path, c.name)

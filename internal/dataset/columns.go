@@ -75,45 +75,19 @@ func (spec *Spec) knownVector(names []string) []string {
 	return nil
 }
 
-// labelName and tagsName return the columns asked for, or those known from elsewhere, if the file has them.
-func (spec *Spec) labelName(names []string) string {
-	if spec.Label == "" && spec.Known != nil && len(spec.LabelsFile) == 0 && slices.Contains(names, spec.Known.Label) {
-		return spec.Known.Label
+// knownColumn returns the column asked for, or that known from elsewhere unless files have what would be in it.
+func knownColumn(asked, known string, files, names []string) string {
+	if asked == "" && len(files) == 0 && slices.Contains(names, known) {
+		return known
 	}
-	return spec.Label
+	return asked
 }
 
-func (spec *Spec) tagsName(names []string) string {
-	if spec.Tags == "" && spec.Known != nil && len(spec.TagsFile) == 0 && slices.Contains(names, spec.Known.Tags) {
-		return spec.Known.Tags
-	}
-	return spec.Tags
-}
-
-// columnChoice chooses the columns of a vector among those of a file.
-type columnChoice struct {
-	path  string                         // "" where the caller names the file
-	names []string                       // nil where the file has none
-	width int                            // number of columns
-	find  func(name string) (int, error) // of one column, by name or by number
-	may   func(j int) bool               // it holds numbers and is used for nothing else
-}
-
-// errorf returns an error about the file; if the path is "" the caller adds it.
-func (c *columnChoice) errorf(code message.Code, format string, args ...any) error {
-	err := message.New(code, format, args...)
-	if c.path == "" {
-		return err
-	}
-	return fmt.Errorf("%s: %w", c.path, err)
-}
-
-// choose returns the columns that a text names.
-func (c *columnChoice) choose(text string) ([]int, error) {
-	var chosen []int
+// choose returns the columns of numbers that a text names, of those that may be part of a vector.
+func (t *records) choose(text string, may func(j int) bool) (chosen []int, err error) {
 	seen := map[int]bool{}
 	for _, part := range strings.Split(text, ",") {
-		list, err := c.part(strings.TrimSpace(part))
+		list, err := t.part(strings.TrimSpace(part), may)
 		if err != nil {
 			return nil, err
 		}
@@ -127,82 +101,63 @@ func (c *columnChoice) choose(text string) ([]int, error) {
 }
 
 // part returns the columns that one part of the text names.
-func (c *columnChoice) part(part string) ([]int, error) {
-	if j := slices.Index(c.names, part); j >= 0 {
-		return []int{j}, nil
-	}
+func (t *records) part(part string, may func(j int) bool) (chosen []int, err error) {
 	first, last, isRange := strings.Cut(part, "..")
+	_, isName := t.at(part)
 	switch {
+	case isName:
 	case isRange && first != "" && last != "":
-		if list, ok := numbered(first, last); ok {
-			return c.list(list)
+		if names, ok := numbered(first, last); ok {
+			return t.findAll(names)
 		}
-		return c.between(first, last)
+		ends, err := t.findAll([]string{first, last})
+		if err == nil && ends[0] > ends[1] {
+			err = message.New("wrong-order", "%s: the column %s comes after %s: write %s..%s", t.in.path, first, last, last, first)
+		}
+		for j := range t.columns {
+			if err == nil && j >= ends[0] && j <= ends[1] && may(j) {
+				chosen = append(chosen, j)
+			}
+		}
+		return chosen, err
 	case strings.ContainsAny(part, "*?["):
-		return c.matching(part)
+		return t.matching(part, may)
 	}
-	return c.list([]string{part})
+	return t.findAll([]string{part})
 }
 
-// list finds columns one by one.
-func (c *columnChoice) list(names []string) ([]int, error) {
-	var chosen []int
-	place := map[string]int{} // searching all names for each would take long
-	for j, name := range c.names {
-		if _, twice := place[name]; !twice && len(names) > 1 {
-			place[name] = j
-		}
-	}
+// findAll finds columns one by one.
+func (t *records) findAll(names []string) (chosen []int, err error) {
 	for _, name := range names {
-		j, known := place[name]
-		if !known {
-			var err error
-			if j, err = c.find(name); err != nil {
-				return nil, err
-			}
+		j, err := t.find(name)
+		if err != nil {
+			return nil, err
 		}
 		chosen = append(chosen, j)
 	}
 	return chosen, nil
 }
 
-// between returns the columns of numbers from one to another in the order of the file.
-func (c *columnChoice) between(first, last string) ([]int, error) {
-	ends, err := c.list([]string{first, last})
-	if err != nil {
-		return nil, err
-	}
-	if ends[0] > ends[1] {
-		return nil, c.errorf("wrong-order", "the column %s comes after %s: write %s..%s", first, last, last, first)
-	}
-	return c.usable(func(j int) bool { return j >= ends[0] && j <= ends[1] }), nil
-}
-
 // matching returns the columns of numbers whose names match a pattern.
-func (c *columnChoice) matching(pattern string) ([]int, error) {
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, c.errorf("bad-pattern", "%q is not a valid pattern of column names", pattern)
+func (t *records) matching(pattern string, may func(j int) bool) (chosen []int, err error) {
+	if !t.named {
+		return nil, message.New("no-header", "%s: has no header, so no column matches %q: columns are called 1 to %d",
+			t.in.path, pattern, len(t.columns))
 	}
-	if c.names == nil {
-		return nil, c.errorf("no-header", "has no header, so no column matches %q: columns are called 1 to %d",
-			pattern, c.width)
-	}
-	chosen := c.usable(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
-	if len(chosen) == 0 {
-		return nil, c.errorf("no-such-column", "no column of numbers matches %q; it has %s", pattern, message.Runs(c.names))
-	}
-	return chosen, nil
-}
-
-// usable returns the columns that may be part of a vector and satisfy a condition.
-func (c *columnChoice) usable(holds func(j int) bool) []int {
-	var chosen []int
-	for j := range c.width {
-		if holds(j) && c.may(j) {
+	for j, c := range t.columns {
+		matches, err := path.Match(pattern, c.name)
+		if err != nil {
+			return nil, message.New("bad-pattern", "%s: %q is not a valid pattern of column names", t.in.path, pattern)
+		}
+		if matches && may(j) {
 			chosen = append(chosen, j)
 		}
 	}
-	return chosen
+	if len(chosen) == 0 {
+		return nil, message.New("no-such-column", "%s: no column of numbers matches %q; it has %s",
+			t.in.path, pattern, message.Runs(t.names()))
+	}
+	return chosen, nil
 }
 
 // maxNumbered bounds a range of numbered names.

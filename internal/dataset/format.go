@@ -39,33 +39,6 @@ type reader interface {
 	Close() error
 }
 
-// rowCounter is shared by the readers of text and of Parquet.
-type rowCounter struct {
-	in   *input
-	row  int  // rows read
-	nans bool // missing values are NaN
-	line int  // of a text: where the current row begins
-	dim  int  // values of a row, -1 before the first good one
-	seen interner
-}
-
-// bad returns an error about the current row.
-func (c *rowCounter) bad(column string, cause error) error {
-	if c.line > 0 {
-		cause = fmt.Errorf("%w (line %d)", cause, c.line)
-	}
-	err := badRow(c.in.path, c.row-1, column, cause)
-	err.Line = c.line
-	return err
-}
-
-// lacks returns the error for a missing value in the current row.
-func (c *rowCounter) lacks(column string, cause error) error {
-	err := c.bad(column, cause).(*RowError)
-	err.Missing = true
-	return err
-}
-
 // missingText reports whether a field of a table stands for a missing value: the spellings of spreadsheets, databases,
 // R and pandas, and the dash of tables made by hand.
 func missingText(field []byte) bool {
@@ -81,21 +54,6 @@ func missingText(field []byte) bool {
 }
 
 var nan = float32(math.NaN())
-
-// checkValues compares the number of values of the current row with that of the rows before.
-func (c *rowCounter) checkValues(n int, column string) error {
-	switch {
-	case n == 0:
-		return c.bad(column, message.New("no-values", "a vector without values"))
-	case c.dim < 0:
-		c.dim = n
-	case n != c.dim:
-		return c.bad(column, message.New("wrong-dim", "%d values instead of %d", n, c.dim))
-	}
-	return c.in.worth(n)
-}
-
-func (c *rowCounter) Close() error { return c.in.Close() }
 
 // header holds what is known about a file before its rows are read.
 type header struct {

@@ -23,6 +23,7 @@ type records struct {
 	place   int    // of the current record, from 1
 	rows    int    // of the file, -1 if unknown
 	columns []column
+	byName  map[string]int
 	named   bool     // columns have names; otherwise these are numbers, from 1
 	counted bool     // columns can be named by number too
 	typed   bool     // the file says what columns hold
@@ -118,8 +119,8 @@ func (t *records) take(name string, column int) int {
 	return len(t.cells) - 1
 }
 
-// choose takes the columns that are wanted. What is inside an unwanted object has columns of its own.
-func (t *records) choose(want func(name string, object bool) bool) {
+// takeAll takes the columns that are wanted. What is inside an unwanted object has columns of its own.
+func (t *records) takeAll(want func(name string, object bool) bool) {
 	if t.open {
 		t.want = want
 		return
@@ -152,10 +153,11 @@ func (t *records) sampled(j int) (texts []string) {
 
 // find returns the column asked for by name, or by its number, counted from 1.
 func (t *records) find(asked string) (int, error) {
-	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-		if j := slices.IndexFunc(t.columns, func(c column) bool { return same(c.name, asked) }); j >= 0 {
-			return j, nil
-		}
+	if j, found := t.at(asked); found {
+		return j, nil
+	}
+	if j := slices.IndexFunc(t.columns, func(c column) bool { return strings.EqualFold(c.name, asked) }); j >= 0 {
+		return j, nil
 	}
 	if n, err := strconv.Atoi(asked); err == nil && t.counted && n >= 1 && n <= len(t.columns) {
 		return n - 1, nil
@@ -165,6 +167,18 @@ func (t *records) find(asked string) (int, error) {
 			t.in.path, asked, len(t.columns))
 	}
 	return 0, message.New("no-such-column", "%s: has no column %q; it has %s", t.in.path, asked, message.List(t.names()))
+}
+
+// at returns the first column of exactly that name.
+func (t *records) at(name string) (j int, found bool) {
+	if t.byName == nil {
+		t.byName = make(map[string]int, len(t.columns))
+		for j, c := range slices.Backward(t.columns) {
+			t.byName[c.name] = j
+		}
+	}
+	j, found = t.byName[name]
+	return j, found
 }
 
 // fill makes a cell part of the current record.

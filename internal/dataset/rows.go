@@ -19,8 +19,12 @@ import (
 
 // tableRows reads vectors or codes and what comes with them from a table.
 type tableRows struct {
-	rowCounter
+	in        *input
 	t         *records
+	row       int  // rows read
+	nans      bool // missing values are NaN
+	dim       int  // values of a row, -1 before the first good one
+	seen      interner
 	columns   Columns
 	vector    []part
 	lists     bool   // some parts of the vector are lists
@@ -72,7 +76,7 @@ func newTableRows(in *input, format string, spec *Spec) (*tableRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &tableRows{rowCounter: rowCounter{in: in, dim: -1, seen: interner{}, nans: spec.Missing}, t: t}
+	r := &tableRows{in: in, dim: -1, seen: interner{}, nans: spec.Missing, t: t}
 	t.lists = !spec.Codes
 	return r, r.chooseColumns(spec)
 }
@@ -81,7 +85,11 @@ func newTableRows(in *input, format string, spec *Spec) (*tableRows, error) {
 func (r *tableRows) chooseColumns(spec *Spec) error {
 	t, taken := r.t, map[int]bool{}
 	names := t.names()
-	asked := [3]string{sideLabel: spec.labelName(names), sideID: spec.ID, sideTags: spec.tagsName(names)}
+	asked := [3]string{sideLabel: spec.Label, sideID: spec.ID, sideTags: spec.Tags}
+	if known := spec.Known; known != nil {
+		asked[sideLabel] = knownColumn(spec.Label, known.Label, spec.LabelsFile, names)
+		asked[sideTags] = knownColumn(spec.Tags, known.Tags, spec.TagsFile, names)
+	}
 	usual := [3][]string{sideLabel: tableLabels, sideID: usualIDs, sideTags: usualTags}
 	for k, name := range [3]*string{sideLabel: &r.columns.Label, sideID: &r.columns.ID, sideTags: &r.columns.Tags} {
 		j, err := t.side(asked[k], usual[k], k)
@@ -158,33 +166,38 @@ func (t *records) usual(names []string, side int) int {
 
 // vector returns the columns that make up the vector; the taken ones have another use.
 func (t *records) vector(spec *Spec, taken map[int]bool) ([]int, error) {
-	choice := columnChoice{
-		path: t.in.path, names: t.names(), width: len(t.columns), find: t.find,
-		may: func(j int) bool { return !taken[j] && (t.columns[j].number || t.columns[j].null && spec.Missing) },
-	}
+	may := func(j int) bool { return !taken[j] && (t.columns[j].number || t.columns[j].null && spec.Missing) }
+	names := t.names()
+	known := names
 	if !t.named {
-		choice.names = nil
+		known = nil
 	}
-	known := spec.knownVector(choice.names)
-	switch {
+	switch known = spec.knownVector(known); {
 	case spec.Codes:
-		parts := codeColumns(spec.Vector, choice.names)
+		parts := codeColumns(spec.Vector, names)
 		if len(parts) == 0 {
-			return nil, &SpecError{"Vector", choice.errorf("no-such-column",
-				"which column has the codes? It has %s, and neither code nor code_0: name one", message.List(choice.names))}
+			return nil, &SpecError{"Vector", message.New("no-such-column",
+				"%s: which column has the codes? It has %s, and neither code nor code_0: name one", t.in.path, message.List(names))}
 		}
-		return choice.list(parts)
+		return t.findAll(parts)
 	case known != nil:
-		return choice.list(known)
+		return t.findAll(known)
 	case spec.Vector != "":
-		return choice.choose(spec.Vector)
+		return t.choose(spec.Vector, may)
 	case t.open && !t.named:
 		return nil, nil // the rows are lists
 	}
-	numbers := choice.usable(func(j int) bool { return !t.columns[j].list })
-	lists := choice.usable(func(j int) bool { return t.columns[j].list })
+	var numbers, lists []int
+	for j, c := range t.columns {
+		switch {
+		case may(j) && c.list:
+			lists = append(lists, j)
+		case may(j):
+			numbers = append(numbers, j)
+		}
+	}
 	for _, name := range slices.Concat(usualKeys, usualVectors) {
-		if j := slices.Index(choice.names, name); slices.Contains(lists, j) {
+		if j, found := t.at(name); found && t.named && slices.Contains(lists, j) {
 			return []int{j}, nil
 		}
 	}
@@ -192,12 +205,12 @@ func (t *records) vector(spec *Spec, taken map[int]bool) ([]int, error) {
 	case len(lists) == 1:
 		return lists, nil
 	case len(lists) > 1:
-		return nil, &SpecError{"Vector", choice.errorf("which-vector",
-			"which column holds the vectors? It has %s and %s: name one",
-			t.columns[lists[0]].name, t.columns[lists[1]].name)}
+		return nil, &SpecError{"Vector", message.New("which-vector",
+			"%s: which column holds the vectors? It has %s and %s: name one",
+			t.in.path, t.columns[lists[0]].name, t.columns[lists[1]].name)}
 	case len(numbers) == 0:
-		return nil, choice.errorf("no-numbers", "has no column of numbers or of lists of numbers; it has %s; "+
-			"a number has a decimal point, no comma", message.List(t.names()))
+		return nil, message.New("no-numbers", "%s: has no column of numbers or of lists of numbers; it has %s; "+
+			"a number has a decimal point, no comma", t.in.path, message.List(names))
 	}
 	return numbers, nil
 }
@@ -207,6 +220,19 @@ type missingValue struct{ error }
 
 func (e missingValue) Unwrap() error { return e.error }
 
+// bad returns an error about the current row.
+func (r *tableRows) bad(column string, cause error) error {
+	line := 0
+	if r.t.unit == "line" {
+		line = r.t.place
+		cause = fmt.Errorf("%w (line %d)", cause, line)
+	}
+	err := badRow(r.in.path, r.row-1, column, cause)
+	_, err.Missing = errors.AsType[missingValue](cause)
+	err.Line = line
+	return err
+}
+
 func (r *tableRows) next(rec *record) error {
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0], finite: r.form != nil}
 	err := r.t.next()
@@ -214,9 +240,6 @@ func (r *tableRows) next(rec *record) error {
 		return err
 	}
 	r.row++
-	if r.t.unit == "line" {
-		r.line = r.t.place
-	}
 	if bad, ok := err.(*badRecord); ok {
 		return r.bad(bad.column, bad.error)
 	}
@@ -234,9 +257,7 @@ func (r *tableRows) next(rec *record) error {
 	if err == nil {
 		column, err = r.addSides(rec)
 	}
-	if _, missing := errors.AsType[missingValue](err); missing {
-		return r.lacks(column, err)
-	} else if err != nil {
+	if err != nil {
 		return r.bad(column, err)
 	}
 	if r.form != nil {
@@ -246,6 +267,19 @@ func (r *tableRows) next(rec *record) error {
 		column = r.columns.Vector[0]
 	}
 	return r.checkValues(len(rec.vector), column)
+}
+
+// checkValues compares the number of values of the current row with that of the rows before.
+func (r *tableRows) checkValues(n int, column string) error {
+	switch {
+	case n == 0:
+		return r.bad(column, message.New("no-values", "a vector without values"))
+	case r.dim < 0:
+		r.dim = n
+	case n != r.dim:
+		return r.bad(column, message.New("wrong-dim", "%d values instead of %d", n, r.dim))
+	}
+	return r.in.worth(n)
 }
 
 // cell returns a cell if the current record has it.
@@ -335,6 +369,8 @@ func (r *tableRows) appendField(dst []float32, field []byte, list bool) ([]float
 	}
 	return dst, err
 }
+
+func (r *tableRows) waits() bool { return r.in.waits(0) }
 
 // Close ends the reading.
 func (r *tableRows) Close() error { return errors.Join(r.t.close(), r.in.Close()) }

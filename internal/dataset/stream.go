@@ -192,5 +192,4 @@ func (in *input) waits(bytesOfRow int) bool {
 // waiter is a reader that knows when it would block.
 type waiter interface{ waits() bool }
 
-func (c *rowCounter) waits() bool { return c.in.waits(0) }
-func (d *dense) waits() bool      { return d.at == d.n && d.in.waits(d.width()) }
+func (d *dense) waits() bool { return d.at == d.n && d.in.waits(d.width()) }
