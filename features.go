@@ -1,7 +1,6 @@
 package hashgrove
 
 import (
-	"cmp"
 	"context"
 
 	"hashgrove/internal/dataset"
@@ -13,7 +12,6 @@ import (
 // FeatureOptions say how to turn pictures into vectors.
 type FeatureOptions struct {
 	Kind     string         // "gist320", "gist512" or "pixels"
-	Type     string         // of the numbers: "float32", "float16" or, for pixels, "uint8"; "" means float32
 	Pictures PictureOptions // how pictures are prepared; Features and Mirror are not looked at
 	Threads  int            // 0 means all cores
 
@@ -56,8 +54,7 @@ func (d *Data) WriteFeatures(ctx context.Context, path string, o FeatureOptions)
 	if inFiles {
 		total = max(set.Rows(), 0)
 	}
-	kind := dataset.NpyType(cmp.Or(o.Type, string(dataset.Float32)))
-	wrote, err := dataset.SaveNpy(ctx, src, path, kind, func(rows int) {
+	wrote, err := dataset.SaveNpy(ctx, src, path, func(rows int) {
 		steps(o.Progress).step("extracting", rows, total)
 	})
 	if err != nil {

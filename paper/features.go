@@ -115,7 +115,7 @@ func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Maker, s 
 		if err != nil {
 			return err
 		}
-		_, err = dataset.SaveNpy(ctx, src, path, dataset.Float32, nil)
+		_, err = dataset.SaveNpy(ctx, src, path, nil)
 		return err
 	})
 	return path, k, err
@@ -231,11 +231,11 @@ func (runner *Runner) reduce(ctx context.Context, m material, name string, dims 
 			return seconds, err
 		}
 		seconds[0] = time.Since(began).Seconds()
-		if _, err := dataset.SaveNpy(ctx, reduced, paths[0], dataset.Float32, nil); err != nil {
+		if _, err := dataset.SaveNpy(ctx, reduced, paths[0], nil); err != nil {
 			return seconds, err
 		}
 		began = time.Now()
-		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, runner.Threads, front), paths[1], dataset.Float32, nil)
+		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, runner.Threads, front), paths[1], nil)
 		seconds[1] = time.Since(began).Seconds()
 		return seconds, err
 	})

@@ -13,9 +13,9 @@ import (
 
 type featuresCommand struct {
 	*app
-	data              dataFlags
-	kind, output, typ string
-	file              cli.Output
+	data         dataFlags
+	kind, output string
+	file         cli.Output
 }
 
 func (a *app) features() *cobra.Command {
@@ -38,7 +38,6 @@ and its model takes pictures.`,
 	f.StringVarP(&c.output, "output", "o", "", "the NumPy `FILE` to write")
 	c.file.Bind(f)
 	f.StringVar(&c.kind, "kind", "", "`KIND` of features: gist320, gist512 or pixels")
-	f.StringVar(&c.typ, "type", "float32", "`TYPE` of the values: float32, float16 or, for pixels, uint8")
 	cli.Group(f, "Output")
 	c.data.bindFiles(f, "Data")
 	c.data.bindPictures(f)
@@ -70,7 +69,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	began := time.Now()
 	show, end := c.steps()
 	wrote, err := data.WriteFeatures(ctx, c.output, hashgrove.FeatureOptions{
-		Kind: c.kind, Type: c.typ, Pictures: hashgrove.PictureOptions{Size: c.data.size}, Threads: c.threads, Progress: show,
+		Kind: c.kind, Pictures: hashgrove.PictureOptions{Size: c.data.size}, Threads: c.threads, Progress: show,
 	})
 	end()
 	if err != nil {

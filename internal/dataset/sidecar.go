@@ -24,8 +24,12 @@ type sidecar struct {
 	json bool
 }
 
-// file returns the name of the file, which says how to read it. Tags may be JSON in a file of any name.
+// file returns the name of the file, which says how to read it, or "" if there is none. Tags may be JSON in a file of
+// any name.
 func (s *sidecar) file() string {
+	if len(s.rows) == 0 {
+		return ""
+	}
 	if s.json && !s.tags {
 		return strings.TrimSuffix(s.path, ".txt") + ".jsonl"
 	}

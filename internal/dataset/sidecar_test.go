@@ -45,7 +45,7 @@ func TestSidecarsComeBack(t *testing.T) {
 		"no labels": {ids: []string{"a", "b"}},
 	} {
 		path := filepath.Join(t.TempDir(), "v.npy")
-		saved, err := SaveNpy(t.Context(), l, path, Float32, nil)
+		saved, err := SaveNpy(t.Context(), l, path, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -80,15 +80,15 @@ func TestSidecarsAgree(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "v.npy")
 	first := labelled{labels: []string{"a", "b"}, ids: []string{"1", "2"}, tags: [][]string{{"x"}, {"y"}}}
-	if _, err := SaveNpy(t.Context(), first, path, Float32, nil); err != nil {
+	if _, err := SaveNpy(t.Context(), first, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	before := contentOf(t, dir)
 	broken := labelled{labels: []string{"c", "d", "e"}, err: errors.New("a picture that cannot be read")}
-	if _, err := SaveNpy(t.Context(), broken, path, Float32, nil); err == nil || !reflect.DeepEqual(contentOf(t, dir), before) {
+	if _, err := SaveNpy(t.Context(), broken, path, nil); err == nil || !reflect.DeepEqual(contentOf(t, dir), before) {
 		t.Errorf("a failure changes something: %v", err)
 	}
-	if _, err := SaveNpy(t.Context(), labelled{labels: []string{"c\nd"}}, path, Float32, nil); err != nil {
+	if _, err := SaveNpy(t.Context(), labelled{labels: []string{"c\nd"}}, path, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := contentOf(t, dir); len(got) != 2 || got["v.labels.jsonl"] != "\"c\\nd\"\n" {
