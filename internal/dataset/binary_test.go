@@ -74,32 +74,3 @@ func TestVecs(t *testing.T) {
 		{"cut off in gzip", "a.fvecs.gz", gzipped(two + float32s(1, 2) + two + float32s(1)), Spec{}, "fvecs -1x2; 1 2; error: cut-off a.fvecs.gz 1"},
 	})
 }
-
-func FuzzIDX(f *testing.F) {
-	f.Add([]byte(idxOf(8, "\x01\x02\x03\xff", 2, 1, 2)))
-	f.Add([]byte(idxOf(0xe, "12345678", 1)))
-	fuzzFormat(f, "idx")
-}
-
-func FuzzCIFAR(f *testing.F) {
-	f.Add([]byte("\x00" + strings.Repeat("\x05", 3072)))
-	f.Add([]byte("\x13\x63" + strings.Repeat("\x05", 3072)))
-	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, content []byte) {
-		path := fileOf(t, dir, "a", string(content))
-		checkFile(t, path, "cifar10", Spec{})
-		checkFile(t, path, "cifar100", Spec{})
-	})
-}
-
-func FuzzVecs(f *testing.F) {
-	f.Add([]byte("\x02\x00\x00\x0012345678"))
-	f.Add([]byte("\x02\x00\x00\x0012\x02\x00\x00\x0034"))
-	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, content []byte) {
-		path := fileOf(t, dir, "a", string(content))
-		for name := range vecsTypes {
-			checkFile(t, path, name, Spec{})
-		}
-	})
-}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -300,7 +301,7 @@ func TestRecognise(t *testing.T) {
 }
 
 // fuzzFormat is the promise for any bytes: an error, or rows of one width, read the same way twice, and no panic.
-func fuzzFormat(f *testing.F, formatName string, specs ...Spec) {
+func fuzzFormat(f *testing.F, formats []string, specs ...Spec) {
 	dir := f.TempDir()
 	specs = append(specs, Spec{})
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -308,8 +309,10 @@ func fuzzFormat(f *testing.F, formatName string, specs ...Spec) {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range specs {
-			checkFile(t, path, formatName, c)
+		for _, format := range formats {
+			for _, c := range specs {
+				checkFile(t, path, format, c)
+			}
 		}
 		_, _ = readValues(path)
 		_, _ = readTagLines(path)
@@ -355,11 +358,16 @@ func checkFile(t *testing.T, path, formatName string, spec Spec) {
 	}
 }
 
-func FuzzDetect(f *testing.F) {
+func FuzzFormats(f *testing.F) {
 	for _, s := range samples() {
 		f.Add([]byte(s.content))
 		f.Add([]byte(gzipped(s.content)))
 		f.Add([]byte(zstded(s.content)))
 	}
-	fuzzFormat(f, "")
+	f.Add([]byte(npyOf(">f2", true, "2, 2, 2", "12345678abcdefgh")))
+	f.Add([]byte(npyOf("<U2", false, "2,", "1234567812345678")))
+	x := npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))
+	f.Add([]byte(npzOf(zip.Store, "X", x, "y", npyOf("|u1", false, "2,", "ab"), "tags", npyOf("|u1", false, "2, 1", "\x00\x01"))))
+	f.Add([]byte(npzOf(zip.Deflate, "X", x, "ids", npyOf("|S2", false, "2,", "abcd"))))
+	fuzzFormat(f, []string{"", "npy", "npz", "idx", "cifar10", "cifar100", "fvecs", "bvecs", "ivecs"})
 }

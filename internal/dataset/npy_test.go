@@ -220,18 +220,3 @@ func TestNpz(t *testing.T) {
 		{"other zip", "a.npz", strings.ReplaceAll(npzOf(zip.Store, "X", x), ".npy", ".txt"), Spec{}, `error: not-npz a.npz "X.txt"`},
 	})
 }
-
-func FuzzNpy(f *testing.F) {
-	f.Add([]byte(npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))))
-	f.Add([]byte(npyOf(">f2", true, "2, 2, 2", "12345678abcdefgh")))
-	f.Add([]byte(npyOf("<U2", false, "2,", "1234567812345678")))
-	f.Add([]byte(npyOf("|O", false, "2,", "x")))
-	fuzzFormat(f, "npy")
-}
-
-func FuzzNpz(f *testing.F) {
-	x := npyOf("<f4", false, "2, 2", float32s(1, 2, 3, 4))
-	f.Add([]byte(npzOf(zip.Store, "X", x, "y", npyOf("|u1", false, "2,", "ab"), "tags", npyOf("|u1", false, "2, 1", "\x00\x01"))))
-	f.Add([]byte(npzOf(zip.Deflate, "X", x, "ids", npyOf("|S2", false, "2,", "abcd"))))
-	fuzzFormat(f, "npz", Spec{Vector: "X"})
-}

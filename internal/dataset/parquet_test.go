@@ -186,5 +186,5 @@ func FuzzParquet(f *testing.F) {
 	f.Add([]byte(parquetOf(items)))
 	f.Add([]byte(parquetOf(items, parquet.DataPageVersion(1), parquet.Compression(&parquet.Gzip))))
 	f.Add([]byte(parquetOf([]struct{ A, B int64 }{{1, 2}, {3, 4}}, parquet.Compression(&parquet.Snappy))))
-	fuzzFormat(f, "parquet")
+	fuzzFormat(f, []string{"parquet"})
 }
