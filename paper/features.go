@@ -105,7 +105,7 @@ func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, bas
 
 // vectors writes the features of a split to a NumPy file with a file of labels or tags.
 func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Maker, s split) (path, k string, err error) {
-	k = keyOf("vectors 2", r.GIST, e, s.digest)
+	k = keyOf("vectors 3", r.GIST, e, s.digest)
 	path, err = runner.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {

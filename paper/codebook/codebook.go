@@ -111,7 +111,6 @@ func (c *Codebook) prepare() {
 
 // scratch is a worker's scratch memory.
 type scratch struct {
-	grid  *grid
 	left  gemm.Left
 	strip []float32
 	pools pools
@@ -132,23 +131,17 @@ func (c *Codebook) Extract(ctx context.Context, pictures []picture.Picture, dst 
 
 // encode writes the vector of one picture.
 func (c *Codebook) encode(dst []float32, p picture.Picture, s *scratch) {
-	if s.grid == nil || s.grid.width != p.Width || s.grid.height != p.Height {
-		s.grid = newGrid(p.Width, p.Height, c.Options.Patch)
-		n := (len(s.grid.starts) - 1) * len(c.up)
-		s.pools = pools{make([][16]float32, n), make([][16]float32, n)}
-	}
-	clear(s.pools.above)
-	clear(s.pools.below)
-	g := s.grid
+	across, down := p.Width-c.Options.Patch+1, p.Height-c.Options.Patch+1
+	s.pools.reset(across, down, len(c.up))
 	// As many patches at a time as fit in the second-level cache: 768 colour patches of 6 x 6, all of a 32 x 32
 	// picture.
 	step := max(48, 768*108/c.patchDim())
-	for first := 0; first < len(g.places); first += step {
-		count := min(step, len(g.places)-first)
+	for first := 0; first < across*down; first += step {
+		count := min(step, across*down-first)
 		s.left.Reset(count, c.patchDim())
-		for i, at := range g.places[first:][:count] {
+		for i := range count {
 			row, apart := s.left.Row(i)
-			patch(row, apart, p, c.Options.Patch, at%g.across, at/g.across)
+			patch(row, apart, p, c.Options.Patch, (first+i)%across, (first+i)/across)
 		}
 		if n := s.left.StripRows() * gemm.StripCols; len(s.strip) < n {
 			s.strip = make([]float32, n)
@@ -156,10 +149,10 @@ func (c *Codebook) encode(dst []float32, p picture.Picture, s *scratch) {
 		strip := s.strip[:s.left.StripRows()*gemm.StripCols]
 		for panel := range c.up {
 			s.left.Strip(strip, c.right, panel)
-			c.add(&s.pools, g, panel, strip, first, count)
+			c.add(&s.pools, panel, strip, first, count)
 		}
 	}
-	c.collect(dst, &s.pools, g)
+	c.collect(dst, &s.pools)
 	if !c.Options.Unscaled {
 		scaleToSum(dst)
 	}
