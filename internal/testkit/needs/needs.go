@@ -23,31 +23,30 @@ type Thing string
 
 // Things that tests need.
 const (
-	AVX2      Thing = "avx2"
-	Axe       Thing = "axe"
-	Browser   Thing = "browser"
-	Compiler  Thing = "compiler"
-	Engines   Thing = "engines"
-	FAISS     Thing = "faiss"
-	HugePages Thing = "hugepages"
-	Input     Thing = "input"
-	Links     Thing = "links"
-	Mapping   Thing = "mapping"
-	Mount     Thing = "mount"
-	ONNX      Thing = "onnx"
-	OpenCL    Thing = "opencl"
-	PgVector  Thing = "pgvector"
-	Postgres  Thing = "postgres"
-	Proc      Thing = "proc"
-	Ptrace    Thing = "ptrace"
-	Python    Thing = "python"
-	Qemu      Thing = "qemu"
-	Shell     Thing = "shell"
-	Sklearn   Thing = "sklearn"
-	Spark     Thing = "spark"
-	Sparse    Thing = "sparse"
-	Systemd   Thing = "systemd"
-	Venv      Thing = "venv"
+	AVX2     Thing = "avx2"
+	Axe      Thing = "axe"
+	Browser  Thing = "browser"
+	Compiler Thing = "compiler"
+	Engines  Thing = "engines"
+	FAISS    Thing = "faiss"
+	Input    Thing = "input"
+	Links    Thing = "links"
+	Mapping  Thing = "mapping"
+	Mount    Thing = "mount"
+	ONNX     Thing = "onnx"
+	OpenCL   Thing = "opencl"
+	PgVector Thing = "pgvector"
+	Postgres Thing = "postgres"
+	Proc     Thing = "proc"
+	Ptrace   Thing = "ptrace"
+	Python   Thing = "python"
+	Qemu     Thing = "qemu"
+	Shell    Thing = "shell"
+	Sklearn  Thing = "sklearn"
+	Spark    Thing = "spark"
+	Sparse   Thing = "sparse"
+	Systemd  Thing = "systemd"
+	Venv     Thing = "venv"
 )
 
 // fact describes a thing.
@@ -63,8 +62,6 @@ var facts = map[Thing]fact{
 	Compiler: {about: "gcc, for the race detector and for exported C code"},
 	Engines:  {about: "Python with DuckDB, ClickHouse and Dask"},
 	FAISS:    {about: "Python with faiss"},
-	HugePages: {about: "a kernel that gives large pages to those who ask",
-		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
 		elsewhere: "scripts and other tests set it when they call what is no test of its own"},
 	Links:    {about: "symbolic and hard links"},
