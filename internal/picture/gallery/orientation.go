@@ -12,18 +12,14 @@ import (
 //	5 mirrored along the falling diagonal           6 to be turned clockwise
 //	7 mirrored along the rising diagonal            8 to be turned counter-clockwise
 //
-// JPEG stores it in an APP1 segment, PNG in an eXIf chunk, WebP in an EXIF chunk; TIFF is such a file itself. Anything
-// unintelligible means 1: a picture is not rejected for its metadata.
+// JPEG stores it in an APP1 segment; TIFF is such a file itself, and hardly any camera writes another format.
+// Anything unintelligible means 1: a picture is not rejected for its metadata.
 
 // orientation returns the EXIF orientation of an encoded picture, 1 to 8.
 func orientation(kind string, b []byte) int {
 	switch kind {
 	case "JPEG":
 		return tiffOrientation(jpegEXIF(b))
-	case "PNG":
-		return tiffOrientation(chunkEXIF(b, 8, "eXIf", binary.BigEndian))
-	case "WebP":
-		return tiffOrientation(bytes.TrimPrefix(chunkEXIF(b, 12, "EXIF", binary.LittleEndian), []byte("Exif\x00\x00")))
 	case "TIFF":
 		return tiffOrientation(b)
 	}
@@ -52,30 +48,6 @@ func jpegEXIF(b []byte) []byte {
 			return data
 		}
 		at += 2 + n
-	}
-	return nil
-}
-
-// chunkEXIF returns the chunk with a name, or nil; the first chunk begins at the given offset. A PNG chunk is length,
-// name, content and checksum; a WebP chunk is name, length and content, padded to an even length.
-func chunkEXIF(b []byte, at int, name string, order binary.ByteOrder) []byte {
-	for at+8 <= len(b) {
-		own, size := string(b[at:at+4]), b[at+4:at+8]
-		if order == binary.BigEndian {
-			own, size = string(b[at+4:at+8]), b[at:at+4]
-		}
-		n := int(order.Uint32(size))
-		if n < 0 || n > len(b)-at-8 {
-			return nil
-		}
-		if own == name {
-			return b[at+8 : at+8+n]
-		}
-		if at += 8 + n; order == binary.BigEndian {
-			at += 4
-		} else {
-			at += n & 1
-		}
 	}
 	return nil
 }
