@@ -35,31 +35,36 @@ func (v *visitor) settled(name string) {
 	}
 }
 
-// TestLooks opens every view on a laptop and a phone, in light and dark: nothing sticks out, and axe finds nothing
-// serious.
+// looks checks a view on a laptop and a phone, in light and dark: nothing sticks out, and axe finds nothing serious.
+func (v *visitor) looks(name string) {
+	v.Helper()
+	var grounds []string
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{360, 1280} {
+			v.Media(width, scheme, "screen")
+			v.see(`document.documentElement.dataset.theme === '` + scheme + `'`)
+			if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
+				v.Errorf("%s: %v pixels wide on a screen of %d: %s", name, wide, width, v.String(widest))
+			}
+			v.see(`new Set(Array.from(document.querySelectorAll('.tabs button:not([hidden])'), (b) => b.offsetTop)).size === 1`)
+			v.see(`Array.from(document.querySelectorAll('#query')).every((q) => q.scrollHeight <= q.clientHeight)`)
+			v.look(strings.ReplaceAll(name, " ", "-") + map[int]string{1280: "-", 360: "-phone-"}[width] + scheme)
+		}
+		grounds = append(grounds, v.String(`getComputedStyle(document.documentElement).backgroundColor`))
+		v.CheckAxe(name + ", " + scheme)
+	}
+	if grounds[0] == grounds[1] {
+		v.Errorf("%s: light and dark have the same ground: %v", name, grounds)
+	}
+	v.Media(1280, "light", "screen")
+}
+
 func TestLooks(t *testing.T) {
 	for name, hash := range views {
 		t.Run(name, func(t *testing.T) {
 			v := visit(t, serve(t, nil), hash)
 			v.settled(name)
-			var grounds []string
-			for _, scheme := range []string{"light", "dark"} {
-				for _, width := range []int{360, 1280} {
-					v.Media(width, scheme, "screen")
-					v.see(`document.documentElement.dataset.theme === '` + scheme + `'`)
-					if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
-						t.Errorf("%v pixels wide on a screen of %d: %s", wide, width, v.String(widest))
-					}
-					v.see(`new Set(Array.from(document.querySelectorAll('.tabs button:not([hidden])'), (b) => b.offsetTop)).size === 1`)
-					v.see(`Array.from(document.querySelectorAll('#query')).every((q) => q.scrollHeight <= q.clientHeight)`)
-					v.look(strings.ReplaceAll(name, " ", "-") + map[int]string{1280: "-", 360: "-phone-"}[width] + scheme)
-				}
-				grounds = append(grounds, v.String(`getComputedStyle(document.documentElement).backgroundColor`))
-				v.CheckAxe(scheme)
-			}
-			if grounds[0] == grounds[1] {
-				t.Errorf("light and dark have the same ground: %v", grounds)
-			}
+			v.looks(name)
 			v.end()
 		})
 	}

@@ -3,15 +3,12 @@ package browsertest
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -21,28 +18,7 @@ import (
 
 // serveWorkshop starts a service that trains what people upload.
 func serveWorkshop(t *testing.T) (address string) {
-	t.Helper()
-	dir, err := folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := server.New(context.Background(), server.Options{Hosts: server.Loopback(), Collections: []server.CollectionOptions{
-		{Name: "shapes", Path: filepath.Join(dir, "shapes.hgi")},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := workshop.New(s, workshop.Options{})
-	web := httptest.NewServer(s.Handler())
-	t.Cleanup(func() {
-		web.Close()
-		for _, err := range []error{w.Close(), s.Close()} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return web.URL
+	return serve(t, func(o *server.Options) { o.Try = workshop.Options{}.Mount })
 }
 
 // upload chooses a file as the dialog of the browser would.
@@ -54,40 +30,6 @@ func (v *visitor) upload(selector, name string, content []byte) {
 	}
 	v.see(fmt.Sprintf(`document.querySelector(%q)`, selector))
 	v.pick(selector, path)
-}
-
-// patiently waits for text, for as long as a training may take on a busy machine.
-func (v *visitor) patiently(selector, text string) {
-	v.Helper()
-	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.innerText.includes(%s))`, selector, quoted(text))
-	for range 3000 {
-		var yes bool
-		if err := chromedp.Run(v.Context, chromedp.Evaluate(find, &yes)); err != nil {
-			v.Fatal(err)
-		}
-		if yes {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	v.read(selector, text) // which says what is there instead
-}
-
-// looks checks a view of the tab on a laptop and a phone, in light and dark.
-func (v *visitor) looks(name string) {
-	v.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int{1280, 360} {
-			v.Media(width, scheme, "screen")
-			v.see(`document.documentElement.dataset.theme === '` + scheme + `'`)
-			if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
-				v.Errorf("%s: %v pixels wide on a screen of %d: %s", name, wide, width, v.String(widest))
-			}
-			v.Shot(name + map[int]string{1280: "", 360: "-phone"}[width] + "-" + scheme)
-		}
-		v.CheckAxe(name + ", " + scheme)
-	}
-	v.Media(1280, "light", "screen")
 }
 
 // stones is a table with a column that says what belongs together, and one that does not.
@@ -117,7 +59,7 @@ func TestTryATable(t *testing.T) {
 	v.choose("#try-bits", "16")
 	v.looks("try-found")
 	v.press("button", "Train")
-	v.patiently("h2", "stones.csv can be searched")
+	v.read("h2", "stones.csv can be searched")
 	v.looks("try-result")
 	v.Do(chromedp.Reload()) // the address holds the upload
 	v.read("h2", "stones.csv can be searched")
@@ -171,7 +113,7 @@ func TestTryPictures(t *testing.T) {
 	v.press("button", "Train")
 	v.see(`document.querySelector('.working progress')`)
 	v.Shot("try-working")
-	v.patiently("h2", "shapes.zip can be searched")
+	v.read("h2", "shapes.zip can be searched")
 	v.press("a", "Search it")
 	v.hits()
 	v.see(`[...document.querySelectorAll('.hit img')].slice(0, 8).every(i => i.complete && i.naturalWidth > 20)`)
@@ -212,7 +154,7 @@ func TestTryRefusals(t *testing.T) {
 	v.Shot("try-hostile")
 	v.choose("#try-bits", "8")
 	v.press("button", "Train")
-	v.patiently("h2", "can be searched")
+	v.read("h2", "can be searched")
 	v.press("a", "Search it")
 	v.hits()
 	v.read(".value, .hit", "<b onclick=x>")
