@@ -239,6 +239,5 @@ func (c *chooser) fit(ctx context.Context, z []int8, weight []float64, k int) (m
 	if sum == 0 { // equal weights, or no pair involves these rows
 		heavy = nil
 	}
-	h, _, _, err := c.trees.Fit(ctx, c.target, heavy, c.Seed, k)
-	return h, err
+	return c.trees.Fit(ctx, c.target, heavy, c.Seed, k)
 }

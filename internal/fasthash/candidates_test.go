@@ -58,7 +58,7 @@ func slowJudge(
 	for i, r := range learned {
 		target[i], heavy[i] = z[r], weight[r]
 	}
-	h, _, _, err := fit.Fit(ctx, target, heavy, o.Seed, k)
+	h, err := fit.Fit(ctx, target, heavy, o.Seed, k)
 	if err != nil {
 		t.Fatal(err)
 	}

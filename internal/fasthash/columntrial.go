@@ -196,7 +196,7 @@ func (s *columnTrial) right(ctx context.Context, d *supervision.Data) ([]int, er
 		for r, i := range s.learned {
 			target[r] = z[i]
 		}
-		f, _, _, err := fit.Fit(ctx, target, nil, s.Seed, k+1)
+		f, err := fit.Fit(ctx, target, nil, s.Seed, k+1)
 		if err != nil {
 			return nil, err
 		}

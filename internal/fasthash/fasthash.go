@@ -27,10 +27,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// fitter fits one hash function to the bit z (+1 or -1 per row). It returns the function, its output on the training
-// rows, valid until the next call, and the share of rows it gets wrong.
+// fitter fits one hash function to the bit z (+1 or -1 per row).
 type fitter interface {
-	Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error)
+	Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, error)
 }
 
 // Bit describes a learned bit.
@@ -38,7 +37,6 @@ type Bit struct {
 	Bit       int // from 1
 	Function  model.Function
 	Stat      model.BitStat
-	Output    []int8 // of the function on the training rows; valid until the next bit
 	Inference time.Duration
 	Boost     time.Duration
 }
@@ -76,11 +74,18 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		return nil, err
 	}
 	defer release(step2)
+	output, err := vectors.Alloc[int8](m, x.Rows)
+	if err != nil {
+		return nil, err
+	}
 	functions, first := append([]model.Function(nil), run.done...), 1
 	if t.Order != TSH {
 		first += len(functions)
-		if err := t.replay(ctx, x, step1, functions, run); err != nil {
-			return nil, err
+		for i, f := range functions { // Step 1 must know of the bits already learned
+			if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
+				return nil, fmt.Errorf("replaying bit %d: %w", i+1, err)
+			}
+			step1.Push(run.fedBack(f, output))
 		}
 	}
 	weight, err := t.startWeights(step1, m, x.Rows)
@@ -105,16 +110,26 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		isNew := k > len(functions)
 		if isNew {
 			began = time.Now()
-			if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k); err != nil {
+			if bit.Function, err = step2.Fit(ctx, z, weight, t.Seed, k); err == nil {
+				err = model.Outputs(ctx, bit.Function, x, t.Threads, output)
+			}
+			if err != nil {
 				return functions, fmt.Errorf("bit %d: %w", k, err)
 			}
+			wrong := 0
+			for i, v := range output {
+				if v != z[i] {
+					wrong++
+				}
+			}
+			bit.Stat.TrainError = float64(wrong) / float64(x.Rows)
 			bit.Boost = time.Since(began)
 		}
 
 		began = time.Now()
 		fed := z // Two-Step Hashing infers bits from each other
 		if t.Order != TSH {
-			fed = run.fedBack(bit.Function, bit.Output)
+			fed = run.fedBack(bit.Function, output)
 		}
 		step1.Push(fed)
 		if bit.Stat.Objective, err = step1.Objective(ctx); err != nil {
@@ -144,26 +159,6 @@ func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows
 		step1.RowCounts(weight)
 	}
 	return weight, err
-}
-
-// replay passes the bits already learned to Step 1.
-func (t Options) replay(
-	ctx context.Context, x *vectors.Columns, step1 *inference.Inference, functions []model.Function, run loop,
-) error {
-	if len(functions) == 0 {
-		return nil
-	}
-	output, err := vectors.Alloc[int8](x.Spill(), x.Rows)
-	if err != nil {
-		return err
-	}
-	for i, f := range functions {
-		if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
-			return fmt.Errorf("replaying bit %d: %w", i+1, err)
-		}
-		step1.Push(run.fedBack(f, output))
-	}
-	return vectors.Release(x.Spill(), output)
 }
 
 // fedBack returns what Step 1 sees for a bit: the output of its function or, if that is learned from scores of
@@ -198,22 +193,27 @@ func (t Options) fitter(ctx context.Context, x *vectors.Columns, class []int32) 
 	if t.mayGrowTrees() {
 		return t.trainer(ctx, x, t.Trees)
 	}
-	planes := &planeFitter{t.Own, x, t.Threads, make([]int8, x.Rows)}
-	if t.Learner == Scores {
+	switch {
+	case t.Learner == Scores:
 		f, err := newScoreFitter(ctx, x, class, t.Threads)
-		planes.fit = f.fit
-		return planes, err
+		return planes(f.fit), err
+	case t.Own != nil:
+		return planes(func(ctx context.Context, z []int8, weight []float64) (*model.Linear, error) {
+			return t.Own(ctx, x, z, weight)
+		}), nil
 	}
-	if t.Own == nil {
-		machine, err := svm.New(x, t.Linear, t.Threads)
-		if err != nil {
-			return nil, err
-		}
-		planes.fit = func(ctx context.Context, _ *vectors.Columns, z []int8, _ []float64) (*model.Linear, error) {
-			return machine.Fit(ctx, z)
-		}
-	}
-	return planes, nil
+	machine, err := svm.New(x, t.Linear, t.Threads)
+	return planes(func(ctx context.Context, z []int8, _ []float64) (*model.Linear, error) {
+		return machine.Fit(ctx, z)
+	}), err
+}
+
+// planes is a fitter of hyperplanes, which draws nothing at random.
+type planes func(ctx context.Context, z []int8, weight []float64) (*model.Linear, error)
+
+// Fit implements fitter.
+func (f planes) Fit(ctx context.Context, z []int8, weight []float64, _ uint64, _ int) (model.Function, error) {
+	return f(ctx, z, weight)
 }
 
 // trainer returns a trainer of trees.

@@ -126,31 +126,6 @@ var Learners = []struct {
 // alike.
 type Fit func(ctx context.Context, x *vectors.Columns, z []int8, weight []float64) (*model.Linear, error)
 
-// planeFitter is a fitter of hyperplanes, which draws nothing at random.
-type planeFitter struct {
-	fit     Fit
-	x       *vectors.Columns
-	threads int
-	output  []int8
-}
-
-// Fit implements fitter.
-func (f *planeFitter) Fit(
-	ctx context.Context, z []int8, weight []float64, _ uint64, _ int,
-) (model.Function, []int8, float64, error) {
-	h, err := f.fit(ctx, f.x, z, weight)
-	if err == nil {
-		err = model.Outputs(ctx, h, f.x, f.threads, f.output)
-	}
-	wrong := 0
-	for i, v := range f.output {
-		if v != z[i] {
-			wrong++
-		}
-	}
-	return h, f.output, float64(wrong) / float64(max(len(z), 1)), err
-}
-
 // WithDefaults returns the options with every default filled in as for few rows: all that can be checked before the
 // data are known.
 func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }

@@ -46,7 +46,6 @@ func (t *training) afterBit(stats *[]model.BitStat) func(Bit) error {
 		if t.Progress != nil {
 			t.Progress(bit)
 		}
-		bit.Output = nil
 		t.report.Bits = append(t.report.Bits, bit)
 		return nil
 	}

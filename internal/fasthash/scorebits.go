@@ -70,8 +70,8 @@ func (f *scoreFitter) step(j int) float64 {
 	return (float64(f.x.Hi[j]) - float64(f.x.Lo[j])) / (vectors.Bins - 1)
 }
 
-// fit is a Fit.
-func (f *scoreFitter) fit(ctx context.Context, _ *vectors.Columns, z []int8, _ []float64) (*model.Linear, error) {
+// fit fits a bit.
+func (f *scoreFitter) fit(ctx context.Context, z []int8, _ []float64) (*model.Linear, error) {
 	code, bias := make([]float64, f.x.Dim()), 0.0
 	if f.class != nil {
 		f.classMeans(z, code)

@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
+	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -60,12 +61,15 @@ func TestScoreBitIsTheDefinition(t *testing.T) {
 		code[d.Labels.Class[i]] += float64(z[i])
 		count[d.Labels.Class[i]]++
 	}
-	h, got, wrong, err := f.Fit(ctx, z, nil, 1, 1)
+	got := make([]int8, d.Rows)
+	h, err := f.Fit(ctx, z, nil, 1, 1)
+	if err == nil {
+		err = model.Outputs(ctx, h, x, 1, got)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := loop{class: d.Labels.Class}.fedBack(h, got)
-	mistakes := 0
 	for i := range got {
 		sum := 0.0
 		for k := range 9 {
@@ -75,15 +79,9 @@ func TestScoreBitIsTheDefinition(t *testing.T) {
 		if sum*sum > 1e-6 && (sum > 0) != (got[i] > 0) {
 			t.Errorf("row %d: bit %d of the sum %v", i, got[i], sum)
 		}
-		if got[i] != z[i] {
-			mistakes++
-		}
 		if c := code[d.Labels.Class[i]]; c != 0 && (c > 0) != (said[i] > 0) {
 			t.Errorf("row %d of a class of mean %v goes to Step 1 as %d", i, c, said[i])
 		}
-	}
-	if share := float64(mistakes) / float64(d.Rows); share != wrong {
-		t.Errorf("%v of the rows wrong, said to be %v", share, wrong)
 	}
 }
 

@@ -36,7 +36,7 @@ func BenchmarkBit(b *testing.B) {
 				best := 1e9
 				for bit := range 4 {
 					began := time.Now()
-					if _, _, _, err := t.Fit(b.Context(), z, nil, 1, bit); err != nil {
+					if _, err := t.Fit(b.Context(), z, nil, 1, bit); err != nil {
 						b.Fatal(err)
 					}
 					best = min(best, time.Since(began).Seconds())

@@ -81,11 +81,11 @@ func TestLostDevice(t *testing.T) {
 			}
 			time.AfterFunc(50*time.Millisecond, func() { _ = d.child.cmd.Process.Signal(signal) })
 			for bit := range 3 {
-				wantE, _, _, err := want.Fit(t.Context(), z, nil, 1, bit)
+				wantE, err := want.Fit(t.Context(), z, nil, 1, bit)
 				if err != nil {
 					t.Fatal(err)
 				}
-				e, _, _, err := got.Fit(t.Context(), z, nil, 1, bit)
+				e, err := got.Fit(t.Context(), z, nil, 1, bit)
 				if err != nil || !reflect.DeepEqual(e, wantE) {
 					t.Fatalf("bit %d: other trees, or %v", bit, err)
 				}
@@ -106,7 +106,7 @@ func TestNoMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := fit.Fit(t.Context(), z, nil, 1, 1); err != nil {
+	if _, err := fit.Fit(t.Context(), z, nil, 1, 1); err != nil {
 		t.Fatal(err)
 	}
 	if notes := d.notes; len(notes) != 1 || !strings.Contains(notes[0], "fit the device's memory") {
@@ -128,7 +128,7 @@ func TestCancel(t *testing.T) {
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(stop) })
-	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); !errors.Is(err, stop) {
+	if _, err := fit.Fit(ctx, z, nil, 1, 1); !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
 	if notes := d.notes; len(notes) > 0 {

@@ -71,7 +71,7 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 			if learner == tshLinear {
 				f, err = linear.Fit(ctx, z)
 			} else {
-				f, _, _, err = trees.Fit(ctx, z, nil, seed, b+1)
+				f, err = trees.Fit(ctx, z, nil, seed, b+1)
 			}
 			if err != nil {
 				t.Fatal(err)

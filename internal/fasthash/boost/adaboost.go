@@ -131,9 +131,8 @@ type Trainer struct {
 	grower  Grower
 	*cores  // the grower, unless a device is
 
-	z      []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
-	u      []float64 // weights, summing to n
-	output []int8
+	z []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
+	u []float64 // weights, summing to n
 }
 
 // New prepares to learn from x, which it keeps but never changes.
@@ -153,9 +152,6 @@ func NewOn(ctx context.Context, d Device, x *vectors.Columns, o Options, threads
 	}
 	t := &Trainer{x: x, o: o, threads: threads, n: n, device: d, z: make([]uint64, (n+63)/64)}
 	if t.u, err = vectors.AllocHot[float64](x.Spill(), n); err != nil {
-		return nil, err
-	}
-	if t.output, err = vectors.Alloc[int8](x.Spill(), n); err != nil {
 		return nil, err
 	}
 	if d != nil {
@@ -182,32 +178,24 @@ func (t *Trainer) useCores() (err error) {
 func (t *Trainer) Close() error { return t.grower.Close() }
 
 // Fit learns the bit z, -1 or +1 for each row. The weights are those of the rows before the first round, in any scale;
-// nil means equal weights. It returns the hash function, its output for every row (+1 or -1, valid until the next call)
-// and the share of training rows where the output differs from z. Seed and bit choose the random draws.
-func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
-	bit int) (model.Function, []int8, float64, error) {
+// nil means equal weights. Seed and bit choose the random draws.
+func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
 		panic("boost: Fit needs one sign and one weight for each row")
 	}
 	if err := t.setProblem(z, weight); err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	e, err := t.fit(ctx, seed, bit)
 	if err != nil && t.cores == nil && ctx.Err() == nil {
 		t.device.Lost(err) // the bit begins again on the cores
 		t.grower.Close()
 		if err := t.useCores(); err != nil {
-			return nil, nil, 0, err
+			return nil, err
 		}
 		e, err = t.fit(ctx, seed, bit)
 	}
-	if err == nil {
-		err = model.Outputs(ctx, e, t.x, t.threads, t.output)
-	}
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	return e, t.output, t.countWrong(), nil
+	return e, err
 }
 
 // fit learns a bit on the grower.

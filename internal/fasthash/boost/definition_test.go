@@ -349,7 +349,7 @@ func TestTreeWeightsFollowTheFormulas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	x, z, weight := hills(rng, 700, 12)
 	b := newTrainer(t, x, Options{Rounds: 40, Depth: 2, NodeFeatures: 3, TrimMass: 0.9}, 2)
-	f, _, _, err := b.Fit(context.Background(), z, weight, 1, 2)
+	f, err := b.Fit(context.Background(), z, weight, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,17 +62,3 @@ func (t *cores) predict() (vRight, vWrong float64) {
 	}
 	return vRight, vWrong
 }
-
-// countWrong returns the share of training rows where the output differs from z.
-func (t *Trainer) countWrong() float64 {
-	wrong := 0
-	for r := range t.output {
-		if !t.isRight(r) {
-			wrong++
-		}
-	}
-	return float64(wrong) / float64(t.n)
-}
-
-// isRight reports whether the output of a row equals its z.
-func (t *Trainer) isRight(row int) bool { return t.output[row] > 0 == (t.z[row/64]>>(row%64)&1 == 1) }
