@@ -158,11 +158,8 @@ func (e *evaluation) measureUnseen(ctx context.Context, report *eval.Report) err
 	for i, row := range f.unseen.rows {
 		class[i] = queries.Labels.Class[row]
 	}
-	rank := eval.RetrievalFloat
-	if f.metric == eval.Cosine {
-		rank = eval.RetrievalCosine
-	}
-	float, err := rank(ctx, f.unseen.x, f.base, eval.ByClass(class, base.Labels.Class), eval.Options{Threads: e.Threads})
+	truth := eval.ByClass(class, base.Labels.Class)
+	float, err := eval.RetrievalFloat(ctx, f.unseen.x, f.base, f.metric, truth, eval.Options{Threads: e.Threads})
 	if err != nil {
 		return err
 	}

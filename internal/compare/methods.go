@@ -239,7 +239,7 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 		x.unseen, x.all, err = s.unseenProbabilities(ctx, seen)
 	}
 	if err == nil {
-		err = s.judgeFloats(ctx, &row, eval.RetrievalInner, x)
+		err = s.judgeFloats(ctx, &row, eval.Inner, x)
 	}
 	return row, err
 }

@@ -186,7 +186,7 @@ func TestUnseenSearchesInAllItems(t *testing.T) {
 	}
 	all := slices.Concat(parts.Base.Labels.Class, parts.New.Labels.Class)
 	x := vectors.Matrix{Rows: len(all), Cols: rows.Cols, Data: slices.Concat(parts.Base.X.Data, parts.New.X.Data)}
-	want, err := eval.RetrievalFloat(context.Background(), rows, x, eval.ByClass(queries, all), eval.Options{})
+	want, err := eval.RetrievalFloat(context.Background(), rows, x, eval.Euclidean, eval.ByClass(queries, all), eval.Options{})
 	if err != nil || len(all) != 600 {
 		t.Fatal(err, len(all))
 	}

@@ -79,8 +79,8 @@ func (s *comparison) tasks() []*task {
 	return append(list,
 		&task{method: hashed, kind: eval.KindReference, supervised: true, bits: s.o.Bits,
 			steps: 8 * s.trainings(), work: s.classifier},
-		&task{method: euclidean, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalFloat)},
-		&task{method: cosine, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalCosine)})
+		&task{method: euclidean, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.Euclidean)},
+		&task{method: cosine, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.Cosine)})
 }
 
 // randomCodes measures random codes.
@@ -153,22 +153,18 @@ func signCodes(mean []float32) encoder {
 	}
 }
 
-// floatRetrieval is eval.RetrievalFloat, eval.RetrievalCosine or eval.RetrievalInner.
-type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
-	error)
-
 // floats are vectors to search: the queries, the items that decide and the learned ones, and where classes were held
 // out the queries of those and all items.
 type floats struct{ queries, items, learned, unseen, all vectors.Matrix }
 
 // judgeFloats fills in a row about a search among vectors.
 func (s *comparison) judgeFloats(
-	ctx context.Context, row *eval.Row, retrieval floatRetrieval, x floats,
+	ctx context.Context, row *eval.Row, metric eval.Metric, x floats,
 ) error {
-	found, err := retrieval(ctx, x.queries, x.items, s.bench.truth, s.bench.options)
+	found, err := eval.RetrievalFloat(ctx, x.queries, x.items, metric, s.bench.truth, s.bench.options)
 	learned := found
 	if err == nil && s.learned != nil {
-		learned, err = retrieval(ctx, x.queries, x.learned, s.learned.truth, s.learned.options)
+		learned, err = eval.RetrievalFloat(ctx, x.queries, x.learned, metric, s.learned.truth, s.learned.options)
 	}
 	if err != nil {
 		return err
@@ -177,7 +173,7 @@ func (s *comparison) judgeFloats(
 	if s.unseen == nil {
 		return nil
 	}
-	r, err := retrieval(ctx, x.unseen, x.all, s.unseen.truth, s.unseen.options)
+	r, err := eval.RetrievalFloat(ctx, x.unseen, x.all, metric, s.unseen.truth, s.unseen.options)
 	if err == nil {
 		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
 	}
@@ -186,14 +182,14 @@ func (s *comparison) judgeFloats(
 
 // floatSearch measures the vectors themselves, before PCA: a user searches them today, and would not leave columns on
 // different scales.
-func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
+func (s *comparison) floatSearch(metric eval.Metric) func(context.Context, *task) ([]eval.Row, error) {
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
 		x := floats{queries: s.floats.Queries.X, items: s.floats.searched().X, learned: s.floats.Base.X}
 		row := t.row(32 * x.items.Cols)
 		if s.unseen != nil {
 			x.unseen, x.all = s.unseen.raw, s.floats.joined()
 		}
-		err := s.judgeFloats(ctx, &row, retrieval, x)
+		err := s.judgeFloats(ctx, &row, metric, x)
 		return []eval.Row{row}, err
 	}
 }

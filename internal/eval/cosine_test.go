@@ -59,21 +59,21 @@ func TestCosineRanksByAngle(t *testing.T) {
 		p.distance, p.mark = append(p.distance, distance), append(p.mark, mark)
 		want += p.sumOfPrecisions(q, p.stable(q)) / float64(p.relevant(q)*queries.Rows)
 	}
-	r, err := RetrievalCosine(context.Background(), queries, base, ByClass(qc, bc), Options{})
+	r, err := RetrievalFloat(context.Background(), queries, base, Cosine, ByClass(qc, bc), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(r.MAP-want) > 1e-9 || r.Bits != 32*7 {
 		t.Errorf("MAP %v, want %v; %d bits", r.MAP, want, r.Bits)
 	}
-	euclid, err := RetrievalFloat(context.Background(), queries, base, ByClass(qc, bc), Options{})
+	euclid, err := RetrievalFloat(context.Background(), queries, base, Euclidean, ByClass(qc, bc), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(euclid.MAP-want) < 1e-6 {
 		t.Error("the ranking by distance is the one by angle: this test cannot fail")
 	}
-	if _, err := RetrievalCosine(context.Background(), queries, randomVectors(rng, 9, 6), ByClass(qc, bc[:9]), Options{}); err == nil {
+	if _, err := RetrievalFloat(context.Background(), queries, randomVectors(rng, 9, 6), Cosine, ByClass(qc, bc[:9]), Options{}); err == nil {
 		t.Error("vectors of different lengths were judged")
 	}
 }
@@ -88,7 +88,7 @@ func TestCosineOfZeros(t *testing.T) {
 		for at, item := range c.order {
 			class := make([]int32, 3)
 			class[item] = 1
-			r, err := RetrievalCosine(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: c.query}, base, ByClass([]int32{1}, class), Options{})
+			r, err := RetrievalFloat(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: c.query}, base, Cosine, ByClass([]int32{1}, class), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestCosineOfZeros(t *testing.T) {
 			}
 		}
 	}
-	r, err := RetrievalCosine(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}}, base, ByClass([]int32{1}, []int32{0, 1, 0}), Options{})
+	r, err := RetrievalFloat(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}}, base, Cosine, ByClass([]int32{1}, []int32{0, 1, 0}), Options{})
 	if err != nil || r.MAP != 1 {
 		t.Errorf("zeros do not find zeros: %v %v", r, err)
 	}

@@ -3,9 +3,7 @@
 //	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
 //	Retrieval       a ranking by Hamming distance       -> Report
 //	RetrievalMargins a ranking by the margins of the query: how certain it is of each bit
-//	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
-//	RetrievalCosine a ranking by the angle between vectors
-//	RetrievalInner  a ranking by the inner product, for probabilities of classes
+//	RetrievalFloat  a ranking by the vectors themselves: what the codes give up
 //	Unseen          Retrieval for queries of classes that training never saw
 //	Neighbours      the queries' nearest vectors, which a ranking should find; needs no labels
 //	OfClass         the nearest of their relevant items, which should come first among those

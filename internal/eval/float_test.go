@@ -34,7 +34,7 @@ func TestFloatEqualsCodesOnBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := RetrievalFloat(context.Background(), asVectors(queries), asVectors(base), truth, o)
+		got, err := RetrievalFloat(context.Background(), asVectors(queries), asVectors(base), Euclidean, truth, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestFloatCurveOverRanks(t *testing.T) {
 	// One query; its list is hit, miss, hit, hit by distance.
 	queries := vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 1}}
 	base := vectors.Matrix{Rows: 4, Cols: 2, Data: []float32{9, 9, 1, 1.5, 3, 3, 1, 2}}
-	r, err := RetrievalFloat(context.Background(), queries, base, ByClass([]int32{1}, []int32{1, 1, 1, 0}), Options{})
+	r, err := RetrievalFloat(context.Background(), queries, base, Euclidean, ByClass([]int32{1}, []int32{1, 1, 1, 0}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

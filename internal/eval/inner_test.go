@@ -43,7 +43,7 @@ func TestInnerEqualsTheDefinition(t *testing.T) {
 			p.distance, p.mark = append(p.distance, distance), append(p.mark, mark)
 		}
 		want := p.report([]int{1, 2}, 3, min(4, m), 96)
-		got, err := RetrievalInner(context.Background(), queries, base, truth, Options{K: []int{1, 2}, Cut: 3, CurveTo: 4})
+		got, err := RetrievalFloat(context.Background(), queries, base, Inner, truth, Options{K: []int{1, 2}, Cut: 3, CurveTo: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,12 +64,12 @@ func TestInnerExtremes(t *testing.T) {
 	for at, item := range []int{2, 3, 0, 1} {
 		class := make([]int32, 4)
 		class[item] = 1
-		r, err := RetrievalInner(context.Background(), one, four, ByClass([]int32{1}, class), Options{})
+		r, err := RetrievalFloat(context.Background(), one, four, Inner, ByClass([]int32{1}, class), Options{})
 		if err != nil || math.Abs(r.MAP-1/float64(at+1)) > 1e-12 {
 			t.Errorf("item %d has precision %v, want %v; %v", item, r.MAP, 1/float64(at+1), err)
 		}
 	}
-	if _, err := RetrievalInner(context.Background(), one, vectors.Matrix{Rows: 4}, ByClass([]int32{1}, make([]int32, 4)),
+	if _, err := RetrievalFloat(context.Background(), one, vectors.Matrix{Rows: 4}, Inner, ByClass([]int32{1}, make([]int32, 4)),
 		Options{}); err == nil {
 		t.Error("vectors of different lengths were judged")
 	}

@@ -25,7 +25,8 @@ type Metric string
 // Metrics.
 const (
 	Euclidean Metric = "euclidean"
-	Cosine    Metric = "cosine" // the angle, as in RetrievalCosine
+	Cosine    Metric = "cosine" // the angle
+	Inner     Metric = "inner"  // the inner product; not for Neighbours
 )
 
 // NeighbourCount is the number of float neighbours of each query, if the base is large enough.

@@ -97,60 +97,40 @@ func (r *codeRanker) rank(q int, mark []uint8) *list {
 	return r.order(mark, most+1)
 }
 
-// RetrievalFloat ranks the base by Euclidean distance to every query and evaluates the rankings as Retrieval does: the
-// vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32 sums
-// in column order; equal ones are ties. The precision-recall curve runs over ranks. Cost: queries x base x columns,
-// then a sort per query.
-func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
-	return judgeVectors(ctx, queries, base, euclidean, truth, o)
-}
-
-// RetrievalCosine ranks the base by the cosine of the angle to every query, largest first, and evaluates the
-// rankings as RetrievalFloat does. For unit vectors the squared distance is 2 - 2 cos, so it ranks scaled copies,
-// rounded to float32, by Euclidean distance. A zero vector has no direction: it counts as orthogonal to all but
-// other zero vectors.
-func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
-	return judgeVectors(ctx, queries, base, nearness{directions, squared4, math.Float32bits}, truth, o)
-}
-
-// RetrievalInner ranks the base by the inner product with every query, largest first, and evaluates the rankings as
-// RetrievalFloat does: for vectors of probabilities, that is the chance that both are of one class. Products are
-// summed in float64 in column order and rounded to float32; equal ones are ties.
-func RetrievalInner(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
-	return judgeVectors(ctx, queries, base, nearness{asTheyAre, inner4, descendingKey}, truth, o)
-}
-
-// nearness is a way to rank vectors.
-type nearness struct {
-	mapped func(vectors.Matrix) vectors.Matrix                        // applied to queries and base first
-	four   func(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) // compares a query with four items
-	key    func(float32) uint32                                       // the least key comes first
-}
-
-// euclidean ranks by squared distance. Distances are not negative, so their bit patterns sort like the numbers. (A
-// sum of squares is never -0.)
-var euclidean = nearness{asTheyAre, squared4, math.Float32bits}
-
-func asTheyAre(x vectors.Matrix) vectors.Matrix { return x }
-
-// judgeVectors evaluates rankings of vectors.
-func judgeVectors(
-	ctx context.Context, queries, base vectors.Matrix, n nearness, truth Truth, o Options,
+// RetrievalFloat ranks the base by a metric and evaluates the rankings as Retrieval does: the vectors themselves, as a
+// reference for codes made from them. The precision-recall curve runs over ranks, and equal distances are ties. Cost:
+// queries x base x columns, then a sort per query.
+//
+//	Euclidean   squared distances as float32 sums in column order
+//	Cosine      the same of copies of length 1, rounded to float32: it is 2 - 2 cos. A zero vector has no direction and
+//	            counts as orthogonal to all but other zero vectors
+//	Inner       the inner product, largest first, summed in float64 in column order and rounded to float32: for
+//	            probabilities, the chance that both are of one class
+func RetrievalFloat(
+	ctx context.Context, queries, base vectors.Matrix, metric Metric, truth Truth, o Options,
 ) (*Report, error) {
 	if queries.Cols != base.Cols {
 		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",
 			queries.Cols, base.Cols)
 	}
-	q, b := n.mapped(queries), n.mapped(base)
+	bits := 32 * base.Cols
+	if metric == Cosine {
+		queries, base = directions(queries), directions(base)
+	}
 	return judgement{
-		queries: q.Rows,
-		base:    b.Rows,
-		bits:    32 * base.Cols,
+		queries: queries.Rows,
+		base:    base.Rows,
+		bits:    bits,
 		truth:   truth,
-		same:    slices.Equal(q.Data, b.Data),
+		same:    slices.Equal(queries.Data, base.Data),
 		ranker: func(lo, hi int, o *Options) ranker {
-			r := newFloatRanker(q.Slice(lo, hi), lo, b, o.Cut)
-			r.nearness = n
+			r := &floatRanker{
+				queries: queries.Slice(lo, hi), first: lo, base: base, sorter: newSorter(base.Rows, o.Cut),
+				distance: make([]float32, min(tileQueries, hi-lo)*base.Rows), four: squared4, key: math.Float32bits,
+			}
+			if metric == Inner {
+				r.four, r.key = inner4, descendingKey
+			}
 			return r
 		},
 	}.run(ctx, o)
@@ -184,19 +164,15 @@ type floatRanker struct {
 	first    int            // number of its first query
 	base     vectors.Matrix
 	from, to int       // the tile: rows of queries whose distances are computed
-	distance []float32 // tile x base, or what nearness compares
-	nearness
+	distance []float32 // tile x base
 	sorter
+
+	four func(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) // compares a query with four items
+	// The least key comes first. Squared distances are not negative (nor -0), so their bit patterns sort like numbers.
+	key func(float32) uint32
 }
 
 const tileQueries = 8
-
-func newFloatRanker(queries vectors.Matrix, first int, base vectors.Matrix, cut int) *floatRanker {
-	return &floatRanker{
-		queries: queries, first: first, base: base, sorter: newSorter(base.Rows, cut),
-		distance: make([]float32, min(tileQueries, queries.Rows)*base.Rows), nearness: euclidean,
-	}
-}
 
 func (r *floatRanker) rank(q int, mark []uint8) *list {
 	q -= r.first

@@ -135,9 +135,8 @@ func (o Options) tryScale(
 			}
 		}
 		left, right := split(x, asked, either)
-		for _, retrieval := range []func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth,
-			eval.Options) (*eval.Report, error){eval.RetrievalFloat, eval.RetrievalCosine} {
-			r, err := retrieval(ctx, left, right, truth, eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads})
+		for _, metric := range []eval.Metric{eval.Euclidean, eval.Cosine} {
+			r, err := eval.RetrievalFloat(ctx, left, right, metric, truth, eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads})
 			if err != nil {
 				return 0, 0, err
 			}
