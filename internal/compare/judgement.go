@@ -110,33 +110,18 @@ func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder
 		return err
 	}
 	row.EncodeMicroseconds = c.seconds * 1e6 / float64(s.data.Queries.X.Rows)
-	var ofLater eval.Codes
-	if s.unseen != nil {
-		if ofLater, err = s.encodeUnseen(ctx, later); err != nil {
-			return err
-		}
+	if err := s.judge(ctx, row, c); err != nil || s.unseen == nil {
+		return err
 	}
-	return s.judge(ctx, row, c, ofLater)
-}
-
-// judge fills in the quality of the codes, and that of the second training for the held-out classes.
-func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later eval.Codes) error {
-	found, learned, err := s.reports(ctx, &c, eval.ByHamming)
+	ofLater, err := s.encodeUnseen(ctx, later)
 	if err != nil {
 		return err
 	}
-	s.fill(row, found, learned)
-	if err := s.judgeRankings(ctx, row, c, found, learned); err != nil {
-		return err
-	}
-	if s.unseen != nil {
-		r, err := later.Report(ctx, eval.ByHamming, s.unseen.truth, s.unseen.options)
-		if err != nil {
-			return err
-		}
+	r, err := ofLater.Report(ctx, eval.ByHamming, s.unseen.truth, s.unseen.options)
+	if err == nil {
 		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
 	}
-	return nil
+	return err
 }
 
 // reports judges a ranking of the items that decide, and of the learned ones; nil if the codes do not have it.
@@ -153,42 +138,39 @@ func (s *comparison) reports(ctx context.Context, c *codes, by eval.Ranking) (
 	return found, learned, err
 }
 
-// rankedBy holds the reports of one ranking.
-type rankedBy struct {
-	by             eval.Ranking
-	found, learned *eval.Report
-}
+// rankedReports holds the reports of one ranking.
+type rankedReports struct{ found, learned *eval.Report }
 
-// judgeRankings fills in the quality of the codes by the queries' margins and by their expected codes, beside that by
-// Hamming distance, and makes one of the rankings lead.
-func (s *comparison) judgeRankings(
-	ctx context.Context, row *eval.Row, c codes, found, learned *eval.Report,
-) error {
-	all := []rankedBy{{eval.ByHamming, found, learned}}
-	for _, by := range []eval.Ranking{eval.ByMargins, eval.ByExpected} {
+// judge fills in the quality of the codes by Hamming distance, by the queries' margins and by their expected codes, and
+// makes one of the rankings lead.
+func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes) error {
+	var all []rankedReports
+	for _, by := range []eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByExpected} {
 		found, learned, err := s.reports(ctx, &c, by)
 		if err != nil {
 			return err
 		}
-		if found == nil {
+		switch {
+		case found == nil:
 			continue
-		}
-		all = append(all, rankedBy{by, found, learned})
-		if by == eval.ByMargins {
+		case by == eval.ByHamming:
+			s.fill(row, found, learned)
+		case by == eval.ByMargins:
 			row.Margins = found.Figures()
-		} else {
+		default:
 			row.Expected = found.Figures()
 		}
+		all = append(all, rankedReports{found, learned})
 	}
 	best := s.leading(all, c.rank)
-	row.Lead(best.by, best.found)
+	row.Lead(best.found.Ranking, best.found)
 	row.LearnedItems.Ranked = best.learned.Figures()
 	return nil
 }
 
 // leading returns the ranking that leads: the usual one, or the best of those that are clearly better.
-func (s *comparison) leading(all []rankedBy, usual eval.Ranking) rankedBy {
-	first := all[slices.IndexFunc(all, func(r rankedBy) bool { return r.by == usual })]
+func (s *comparison) leading(all []rankedReports, usual eval.Ranking) rankedReports {
+	first := all[slices.IndexFunc(all, func(r rankedReports) bool { return r.found.Ranking == usual })]
 	best := first
 	for _, other := range all {
 		if s.o.Rank == "" && other.found.MAP > best.found.MAP &&
@@ -210,10 +192,5 @@ func (d *Data) joined() vectors.Matrix {
 	if d.New == nil {
 		return d.Base.X
 	}
-	return below(d.Base.X, d.New.X)
-}
-
-// below stacks two matrices.
-func below(a, b vectors.Matrix) vectors.Matrix {
-	return vectors.Matrix{Rows: a.Rows + b.Rows, Cols: a.Cols, Data: slices.Concat(a.Data, b.Data)}
+	return vectors.Matrix{Rows: d.items(), Cols: d.Base.X.Cols, Data: slices.Concat(d.Base.X.Data, d.New.X.Data)}
 }
