@@ -45,9 +45,53 @@ func (o *Options) takeDetail() model.Encoder {
 	return e.Detail
 }
 
-// LearnDetail learns Options.Detail bits of detail, or as many as there are dimensions.
+// LearnDetail learns Options.Detail bits of detail, or as many as there are dimensions, from some of the rows.
 func LearnDetail(ctx context.Context, d *supervision.Data, o Options) (model.Encoder, error) {
-	return o.withDefaults().learnDetail(ctx, d, min(o.Detail, d.Dim()))
+	o = o.withDefaults()
+	o.Bits = min(o.Detail, d.Dim())
+	front := &model.Affine{Weight: vectors.Matrix{Rows: d.Dim(), Cols: d.Dim()}, Unit: true}
+	if !d.Missing {
+		s, err := ScaleOf(ctx, d, o)
+		if err != nil {
+			return nil, err
+		}
+		if s.Map != nil {
+			front.Mean, front.Scale = s.Map.Mean, s.Map.Scale
+		}
+	}
+	some, n := make([]bool, d.Rows), min(d.Rows, detailRows, max(detailValues/d.Dim(), 1000))
+	for k := range n {
+		some[k*d.Rows/n] = true
+	}
+	part := d.Only(some)
+	x, err := readRows(ctx, vectors.Select(d.Source, some), part.Rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x.Data {
+		if v != v {
+			x.Data[i] = 0
+			if front.Mean != nil {
+				x.Data[i] = front.Mean[i%x.Cols]
+			}
+		}
+	}
+	if x, err = model.Transform(ctx, o.Threads, x, front); err != nil {
+		return nil, err
+	}
+	mean := x.Mean()
+	if part.Labels != nil {
+		x = withoutClassMeans(x, part.Labels)
+	}
+	e, err := pcaITQ{o}.learn(ctx, &supervision.Data{Source: x, Rows: x.Rows})
+	if err != nil {
+		return nil, err
+	}
+	// As a map the products take the fast way, and the bits are the signs of its values.
+	turn := &model.Affine{
+		Mean: mean, Weight: vectors.Matrix{Rows: o.Bits, Cols: d.Dim(), Data: e.(*model.Projection).Weight},
+	}
+	return model.Compose(axisSigns(o.Bits, make([]float32, o.Bits)), front, turn), nil
 }
 
 // addDetail learns the bits of detail that the options ask for and puts them behind those of the model. A model that
@@ -70,68 +114,6 @@ func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.D
 	made := &model.Detailed{Class: m.Encoder, Detail: e}
 	m.Encoder = made
 	return made.Check()
-}
-
-// withoutDetail returns the model of the class bits alone, which FastHash can grow; nil stays nil.
-func withoutDetail(m *model.Model) *model.Model {
-	if m == nil || m.DetailBits() == 0 {
-		return m
-	}
-	class := *m
-	class.Encoder = model.ClassPart(m.Encoder)
-	return &class
-}
-
-// learnDetail learns an encoder of detail from some of the rows.
-func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int) (model.Encoder, error) {
-	front := &model.Affine{Weight: vectors.Matrix{Rows: d.Dim(), Cols: d.Dim()}, Unit: true}
-	if !d.Missing {
-		s, err := ScaleOf(ctx, d, o)
-		if err != nil {
-			return nil, err
-		}
-		if s.Map != nil {
-			front.Mean, front.Scale = s.Map.Mean, s.Map.Scale
-		}
-	}
-	all := make([]bool, d.Rows)
-	for i := range all {
-		all[i] = true
-	}
-	some, err := drawn(nil, d.Rows, all, min(detailRows, max(detailValues/d.Dim(), 1000)))
-	if err != nil {
-		return nil, err
-	}
-	part := d.Only(some)
-	x, err := readRows(ctx, vectors.Select(d.Source, some), part.Rows)
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range x.Data {
-		if v != v {
-			x.Data[i] = 0
-			if front.Mean != nil {
-				x.Data[i] = front.Mean[i%x.Cols]
-			}
-		}
-	}
-	if x, err = model.Transform(ctx, o.Threads, x, front); err != nil {
-		return nil, err
-	}
-	mean := x.Mean()
-	if part.Labels != nil {
-		x = withoutClassMeans(x, part.Labels)
-	}
-	o.Bits = bits
-	e, err := pcaITQ{o}.learn(ctx, &supervision.Data{Source: x, Rows: x.Rows})
-	if err != nil {
-		return nil, err
-	}
-	// As a map the products take the fast way, and the bits are the signs of its values.
-	turn := &model.Affine{
-		Mean: mean, Weight: vectors.Matrix{Rows: bits, Cols: d.Dim(), Data: e.(*model.Projection).Weight},
-	}
-	return model.Compose(axisSigns(bits, make([]float32, bits)), front, turn), nil
 }
 
 // withoutClassMeans returns rows from which the mean of their class is subtracted.

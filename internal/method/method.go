@@ -107,9 +107,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if held != nil && !held.tells(o.Run.Grow) {
 		held = nil
 	}
-	class := o
-	class.Run.Grow = withoutDetail(o.Run.Grow)
-	m, err := New(name, class)
+	m, err := New(name, o)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,6 @@ const (
 type Scale struct {
 	Map    *model.Affine // to standardised columns; nil where they stay as they are
 	Reason string        // in words; "" where there was nothing to decide
-
-	why message.Code // what decided; "" where there was nothing to decide
 }
 
 const (
@@ -66,7 +64,7 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 		return Scale{}, err
 	}
 	if o.Standardize == StandardizeOn {
-		return Scale{m, "columns standardised as asked", "asked"}, nil
+		return Scale{m, "columns standardised as asked"}, nil
 	}
 	if factor <= scaleFactor {
 		return Scale{}, nil
@@ -77,13 +75,13 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 	case err != nil:
 		return Scale{}, err
 	case before == 0 && after == 0:
-		return Scale{nil, "columns as they are: " + why + ", but the rows are too few to judge by", "few-rows"}, nil
+		return Scale{nil, "columns as they are: " + why + ", but the rows are too few to judge by"}, nil
 	case after < before+scaleGain:
 		return Scale{nil, fmt.Sprintf("columns as they are: %s, but search by vectors in a sample of the rows has MAP %.3f, "+
-			"and %.3f when they are standardised", why, before, after), "no-gain"}, nil
+			"and %.3f when they are standardised", why, before, after)}, nil
 	}
 	return Scale{m, fmt.Sprintf("columns standardised: %s, and search by vectors in a sample of the rows has MAP %.3f "+
-		"instead of %.3f", why, after, before), "gain"}, nil
+		"instead of %.3f", why, after, before)}, nil
 }
 
 // namesScale reports whether the options say how columns are scaled.
