@@ -119,7 +119,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	for range 150 {
-		change(t, rng, centres, []*Index{x})
+		change(t, rng, centres, x)
 	}
 	close(stop)
 	wait.Wait()

@@ -71,46 +71,25 @@ func randomCodes(n, bits int, seed uint64) hamming.Codes {
 	return c
 }
 
-// change does the same random writes to all indexes.
-func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index) {
+// change makes a random write.
+func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, x *Index) {
 	t.Helper()
-	b, kind, from := NewBatch(centres.Bits), rng.IntN(6), rng.IntN(len(layouts))
+	b := NewBatch(centres.Bits)
 	for range rng.IntN(60) {
 		b.Append(randomItem(rng, centres))
 	}
-	for i, x := range layouts {
-		var err error
-		switch {
-		case kind < 3:
-			err = x.Upsert(ctx, b)
-		case kind == 3:
-			_, err = x.Delete(ctx, b.IDs...)
-		case kind == 4:
-			_, err = x.DeleteWhere(ctx, IDs(b.IDs...))
-		case i >= from:
-			err = x.Compact(ctx)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	var err error
+	switch rng.IntN(6) {
+	case 0, 1, 2:
+		err = x.Upsert(ctx, b)
+	case 3:
+		_, err = x.Delete(ctx, b.IDs...)
+	case 4:
+		_, err = x.DeleteWhere(ctx, IDs(b.IDs...))
+	default:
+		err = x.Compact(ctx)
 	}
-}
-
-// itemsOf reads all items of an index one by one, in the order of their ids.
-func itemsOf(t *testing.T, x *Index) []Item {
-	t.Helper()
-	s := x.Snapshot()
-	hits, err := s.Matches(Filter{})
-	if err != nil || len(hits) != s.Len() {
-		t.Fatalf("%d of %d items: %v", len(hits), s.Len(), err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	list := make([]Item, len(hits))
-	for i, h := range hits {
-		it, there := s.Get(h.ID)
-		if !there || it.ID != h.ID {
-			t.Fatalf("%v is %v, %v", h.ID, it, there)
-		}
-		list[i] = it
-	}
-	return list
 }

@@ -114,17 +114,6 @@ func TestItemsWithoutVectors(t *testing.T) {
 	}
 }
 
-func TestVectorsOfItems(t *testing.T) {
-	s, _ := few(t, 3)
-	m := vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{3, 4, 0, 0, 1, 0}}
-	for kind, v := range bothVectors(s, m) {
-		of, err := v.Of(context.Background(), s, map[index.ID]bool{index.Int(0): true, index.Int(2): true, index.Int(9): true}, 2)
-		if err != nil || len(of) != 2 || of[index.Int(0)][1] != 4 {
-			t.Errorf("%s: %v, %v", kind, of, err)
-		}
-	}
-}
-
 func TestDistances(t *testing.T) {
 	if got := euclidean([]float32{0, 0.5}, []float32{1, 0}); math.Abs(got-math.Sqrt(1.25)) > 1e-12 {
 		t.Errorf("euclidean: %v", got)
