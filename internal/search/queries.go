@@ -223,14 +223,25 @@ func (q *queries) needsScores(o *api.Options) bool {
 	return q.rank != api.Hamming || o.Ties == api.Margins
 }
 
-// addScores computes the scores of the queries if they affect the order. Where margins are not asked for explicitly, a
-// query without a vector has its bits as scores.
+// addScores computes the scores of the queries if they affect the order: their margins, or the codes that these make
+// expected. Where margins are not asked for explicitly, a query without a vector has its bits as scores.
 func (x *Items) addScores(ctx context.Context, q *queries, o *api.Options) error {
 	if !q.needsScores(o) {
 		return nil
 	}
 	if o.NeedsMargins() {
-		return x.addMargins(ctx, q, o)
+		field := "rank"
+		if o.Rank != api.Margins {
+			field = "ties"
+		}
+		_, err := x.matrix(q, field,
+			"margins need vectors or pictures to search for: codes do not say how certain they are")
+		if err != nil {
+			return err
+		}
+		if x.Model == nil {
+			return ErrNoModel
+		}
 	}
 	bits := q.codes.Bits
 	scores := vectors.Matrix{Rows: len(q.names), Cols: bits, Data: make([]float32, len(q.names)*bits)}
@@ -256,34 +267,10 @@ func (x *Items) addScores(ctx context.Context, q *queries, o *api.Options) error
 	for k, i := range rows {
 		copy(scores.Row(i), margins.Row(k))
 	}
-	if q.rank == api.Expected {
-		if err := x.Model.Expect(ctx, scores); err != nil {
-			return err
-		}
-	}
 	q.scores = scores.Data
-	return nil
-}
-
-// addMargins computes the margins of the queries, all of which must be vectors.
-func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) error {
-	field := "rank"
-	if o.Rank != api.Margins {
-		field = "ties"
+	if q.rank == api.Expected {
+		return x.Model.Expect(ctx, scores)
 	}
-	m, err := x.matrix(q, field,
-		"margins need vectors or pictures to search for: codes do not say how certain they are")
-	if err != nil {
-		return err
-	}
-	if x.Model == nil {
-		return ErrNoModel
-	}
-	margins, err := x.Model.Margins(ctx, m, x.threads(m.Rows))
-	if err != nil {
-		return refused(api.ErrInvalid, err)
-	}
-	q.scores = margins.Data
 	return nil
 }
 

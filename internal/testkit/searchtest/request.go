@@ -80,7 +80,9 @@ func (s *suite) options() api.Options {
 		case 0, 1:
 			o.Rank = api.Margins
 		case 2:
-			o.Ties = api.Margins
+			if o.Ties = api.Margins; s.fixture.Model.Ranking != nil {
+				o.Rank = []string{"", api.Expected}[s.rng.IntN(2)]
+			}
 		case 3:
 			o.Rank = api.Hamming
 		case 4:
