@@ -3,6 +3,7 @@ package hamming_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(fmt.Sprintf("bits=%d/n=%d", size.bits, size.n), func(b *testing.B) {
 			c, q := randomWords(size.n, size.bits, 1), randomWords(1, size.bits, 2)
 			scan := func() {
-				if _, err := index.FromCodes(c).SearchBatch(context.Background(), q, 10, index.Options{Threads: 1}); err != nil {
+				if _, err := index.FromCodes(c).Search(context.Background(), q, 10, math.MaxInt, index.Options{Threads: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -84,7 +85,7 @@ func BenchmarkBatch(b *testing.B) {
 			b.Run(fmt.Sprintf("bits=%d/n=%d/k=%d/kernel=%s", size.bits, size.n, size.k, kernel), func(b *testing.B) {
 				hamming.Use(kernel)
 				best := fastest(b.N, func() {
-					if _, err := index.FromCodes(c).SearchBatch(context.Background(), q, size.k, index.Options{Threads: 1}); err != nil {
+					if _, err := index.FromCodes(c).Search(context.Background(), q, size.k, math.MaxInt, index.Options{Threads: 1}); err != nil {
 						b.Fatal(err)
 					}
 				})

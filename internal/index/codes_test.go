@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -25,8 +26,8 @@ func clustered(n, bits, centres int, seed uint64) hamming.Codes {
 func TestNearestInParts(t *testing.T) {
 	c := clustered(2*wordsPerPart+77, 64, 50, 9)
 	q := clustered(1, 64, 50, 9)
-	want, _ := FromCodes(c).SearchBatch(ctx, q, 300, Options{Threads: 1})
-	got, _ := FromCodes(c).SearchBatch(ctx, q, 300, Options{Threads: 4})
+	want, _ := FromCodes(c).Search(ctx, q, 300, math.MaxInt, Options{Threads: 1})
+	got, _ := FromCodes(c).Search(ctx, q, 300, math.MaxInt, Options{Threads: 4})
 	if !slices.Equal(got[0].Hits, want[0].Hits) {
 		t.Error("parts changed the answer")
 	}

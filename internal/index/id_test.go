@@ -146,12 +146,12 @@ func TestBadBatchesAreRefused(t *testing.T) {
 	}
 	s := x.Snapshot()
 	for _, o := range []Options{{Prefix: 13}, {Prefix: -1}, {Margins: make([]float32, 11)}} {
-		if _, err := s.Search(ctx, []uint64{0}, 1, o); err == nil {
+		if _, err := s.one([]uint64{0}, 1, math.MaxInt, o); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}
 	for _, q := range [][]uint64{{}, {1}, {0, 0}} {
-		if _, err := s.Search(ctx, q, 1, Options{}); err == nil {
+		if _, err := s.one(q, 1, math.MaxInt, Options{}); err == nil {
 			t.Errorf("query %v was taken", q)
 		}
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -41,7 +42,7 @@ func TestManyCodes(t *testing.T) {
 			for i, strategy := range []Strategy{Scan, auto, Tables, List} {
 				for _, threads := range []int{1, 4} {
 					o.Strategy, o.Threads = strategy, threads
-					got, err := s.Search(ctx, []uint64{q}, 50, o)
+					got, err := s.one([]uint64{q}, 50, math.MaxInt, o)
 					if err != nil || len(got.Hits) != 50 {
 						t.Fatal(len(got.Hits), err)
 					}
@@ -55,9 +56,9 @@ func TestManyCodes(t *testing.T) {
 			}
 		}
 	}
-	want, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Strategy: Scan})
+	want, _ := s.one([]uint64{1 << 50}, math.MaxInt, 4, Options{Strategy: Scan})
 	for _, strategy := range []Strategy{auto, Tables} {
-		if got, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Strategy: strategy}); !slices.Equal(placeless(got.Hits), placeless(want.Hits)) || len(got.Hits) < n/10 {
+		if got, _ := s.one([]uint64{1 << 50}, math.MaxInt, 4, Options{Strategy: strategy}); !slices.Equal(placeless(got.Hits), placeless(want.Hits)) || len(got.Hits) < n/10 {
 			t.Errorf("strategy %q: %d within 4, want %d", strategy, len(got.Hits), len(want.Hits))
 		}
 	}
@@ -81,7 +82,7 @@ func TestDeletedItemsMatchNoFilter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Search(ctx, []uint64{0}, 12, Options{Filter: f})
+		got, err := s.one([]uint64{0}, 12, math.MaxInt, Options{Filter: f})
 		if err != nil || len(got.Hits) != want || s.Count(f) != want {
 			t.Errorf("%q: %d found, %d counted, want %d; error %v", filter, len(got.Hits), s.Count(f), want, err)
 		}
@@ -108,8 +109,8 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 				}
 				s := x.Snapshot()
 				q := randomItem(rng, centres).Code
-				a, err := s.Within(ctx, q, width, Options{})
-				b, _ := s.Search(ctx, q, s.Len(), Options{Strategy: Scan})
+				a, err := s.one(q, math.MaxInt, width, Options{})
+				b, _ := s.one(q, s.Len(), math.MaxInt, Options{Strategy: Scan})
 				if err != nil || len(a.Hits) != s.Len() || !slices.Equal(a.Hits, b.Hits) {
 					t.Errorf("%d and %d hits of %d items: %v", len(a.Hits), len(b.Hits), s.Len(), err)
 					return

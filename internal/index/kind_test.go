@@ -2,6 +2,7 @@ package index
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, searched := x.Snapshot().Search(ctx, []uint64{0}, 3, Options{Filter: f})
+		_, searched := x.Snapshot().one([]uint64{0}, 3, math.MaxInt, Options{Filter: f})
 		_, matched := x.Snapshot().Matches(f)
 		n, deleted := x.DeleteWhere(ctx, f)
 		for _, err := range []error{searched, matched, deleted} {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -77,7 +78,7 @@ func BenchmarkPeer(b *testing.B) {
 						runs = 10
 					}
 					us := fastest(runs, func() {
-						if _, err := s.SearchBatch(ctx, queries, k, Options{Strategy: Scan, Threads: threads}); err != nil {
+						if _, err := s.Search(ctx, queries, k, math.MaxInt, Options{Strategy: Scan, Threads: threads}); err != nil {
 							b.Fatal(err)
 						}
 					})

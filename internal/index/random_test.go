@@ -21,6 +21,15 @@ func placeless(hits []Hit) []Hit {
 	return hits
 }
 
+// one searches for one query.
+func (s *Snapshot) one(q []uint64, k, r int, o Options) (Result, error) {
+	results, err := s.Search(ctx, hamming.Codes{Bits: s.bits, Words: len(q), Data: q}, k, r, o)
+	if err != nil {
+		return Result{}, err
+	}
+	return results[0], nil
+}
+
 // randomItem has a code near one of a few centres, so that codes repeat and distances tie; a single centre is far
 // away, so that hardly any code repeats.
 func randomItem(rng *rand.Rand, centres hamming.Codes) Item {

@@ -23,7 +23,7 @@ const (
 // within converts a radius in bits to units of the ranking. By Hamming distance a radius counts the bits that
 // Hit.Distance counts, those of the class: they are searched, and what they find is then ordered by all bits.
 func (s *Snapshot) within(r int, o *Options) int {
-	if o.Rank == ByMargins {
+	if o.Rank == ByMargins && r != math.MaxInt {
 		return hamming.BitUnits * min(r, math.MaxInt32/hamming.BitUnits)
 	}
 	if class := s.bits - s.detail; r != math.MaxInt && s.detail > 0 && cmp.Or(o.Prefix, s.bits) > class {

@@ -108,7 +108,7 @@ func TestRankByMarginsInParts(t *testing.T) {
 		for _, k := range []int{7, 300} {
 			for filter := range ranked {
 				o.Filter, _ = Parse(filter)
-				got, err := s.SearchBatch(ctx, q, k, o)
+				got, err := s.Search(ctx, q, k, math.MaxInt, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -136,13 +136,13 @@ func TestBatchesByPrefixEqualSearches(t *testing.T) {
 	margins := someMargins(rand.New(rand.NewPCG(6, 7)), bits, n)
 	for _, rank := range []Rank{ByHamming, ByMargins} {
 		o := Options{Rank: rank, Margins: margins, Prefix: 20, Shortlist: 50}
-		got, err := s.SearchBatch(ctx, q, 5, o)
+		got, err := s.Search(ctx, q, 5, math.MaxInt, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range n {
 			o.Margins = margins[i*bits : (i+1)*bits]
-			if want, err := s.Search(ctx, q.Row(i), 5, o); err != nil || !slices.Equal(got[i].Hits, want.Hits) {
+			if want, err := s.one(q.Row(i), 5, math.MaxInt, o); err != nil || !slices.Equal(got[i].Hits, want.Hits) {
 				t.Fatalf("by %s, query %d: %v, alone %v: %v", rank, i, got[i].Hits, want.Hits, err)
 			}
 		}
@@ -152,7 +152,7 @@ func TestBatchesByPrefixEqualSearches(t *testing.T) {
 func TestTheWidestRadiusFindsAll(t *testing.T) {
 	s, margins := FromCodes(randomCodes(30, 64, 1)), slices.Repeat([]float32{1}, 64)
 	for _, rank := range []Rank{ByHamming, ByMargins} {
-		got, err := s.Within(ctx, []uint64{5}, math.MaxInt, Options{Rank: rank, Margins: margins})
+		got, err := s.one([]uint64{5}, math.MaxInt, math.MaxInt, Options{Rank: rank, Margins: margins})
 		if err != nil || len(got.Hits) != 30 {
 			t.Errorf("by %s: %d of 30 items; error %v", rank, len(got.Hits), err)
 		}
@@ -162,11 +162,11 @@ func TestTheWidestRadiusFindsAll(t *testing.T) {
 // TestRadiusOfAPrefixHoldsAll: within a radius by a prefix, all items are ordered by all bits, and not a shortlist.
 func TestRadiusOfAPrefixHoldsAll(t *testing.T) {
 	s, q := FromCodes(randomCodes(1000, 64, 1)), []uint64{5}
-	want, err := s.Search(ctx, q, 9, Options{})
+	want, err := s.one(q, 9, math.MaxInt, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Within(ctx, q, 8, Options{Prefix: 8, Limit: 9})
+	got, err := s.one(q, 9, 8, Options{Prefix: 8})
 	if err != nil || !slices.Equal(placeless(got.Hits), placeless(want.Hits)) {
 		t.Errorf("%v, want %v; error %v", got.Hits, want.Hits, err)
 	}
@@ -186,7 +186,7 @@ func TestRankRefusals(t *testing.T) {
 		{short, Options{Rank: ByMargins, Margins: slices.Repeat([]float32{float32(math.NaN())}, 64)}, "not-a-number", ""},
 		{long, Options{Rank: ByMargins, Margins: make([]float32, 1088)}, "too-many-bits", "1088 1024"},
 	} {
-		_, err := c.s.Search(ctx, make([]uint64, (c.s.Bits()+63)/64), 1, c.o)
+		_, err := c.s.one(make([]uint64, (c.s.Bits()+63)/64), 1, math.MaxInt, c.o)
 		if d := message.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Error(d)
 		}

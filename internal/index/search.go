@@ -36,7 +36,6 @@ type Options struct {
 
 	Whole    bool     // return all items at the distance of the last hit
 	Ties     bool     // fill Result.Tied
-	Limit    int      // maximum number of hits within a radius, nearest first; 0 means all
 	Strategy Strategy // empty lets the planner choose
 	Threads  int      // 0 means all cores
 }
@@ -59,42 +58,6 @@ type place struct{ view, pos uint32 }
 type Result struct {
 	Hits []Hit
 	Tied int // with Options.Ties: number of items at the distance of the last hit, hits or not
-}
-
-// Search returns the k nearest items, or fewer only if fewer match.
-func (s *Snapshot) Search(ctx context.Context, q []uint64, k int, o Options) (Result, error) {
-	return firstResult(s.SearchBatch(ctx, s.single(q), k, o))
-}
-
-// Within returns all items at a distance of at most r bits of the class, or the nearest Options.Limit of them.
-func (s *Snapshot) Within(ctx context.Context, q []uint64, r int, o Options) (Result, error) {
-	return firstResult(s.WithinBatch(ctx, s.single(q), r, o))
-}
-
-// SearchBatch is Search for many queries, which share scans of the codes.
-func (s *Snapshot) SearchBatch(ctx context.Context, queries hamming.Codes, k int, o Options) ([]Result, error) {
-	return s.answer(ctx, queries, k, math.MaxInt, o)
-}
-
-// WithinBatch is Within for many queries.
-func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int, o Options) ([]Result, error) {
-	limit := math.MaxInt
-	if o.Limit > 0 {
-		limit = o.Limit
-	}
-	r = s.within(r, &o)
-	return s.answer(ctx, queries, limit, r, o)
-}
-
-func (s *Snapshot) single(q []uint64) hamming.Codes {
-	return hamming.Codes{Bits: s.bits, Words: len(q), Data: q}
-}
-
-func firstResult(results []Result, err error) (Result, error) {
-	if err != nil {
-		return Result{}, err
-	}
-	return results[0], nil
 }
 
 func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
@@ -126,9 +89,13 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	return s.CheckFilter(o.Filter)
 }
 
-// answer works in two stages: it finds the nearest items in all segments by the searched bits, then orders them by all
-// bits if only a prefix was searched. The radius is in units of the ranking.
-func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
+// Search returns, for every query, the k nearest items at a distance of at most r bits of the class; math.MaxInt means
+// all, at any distance. There are fewer only if fewer match.
+//
+// It works in two stages: it finds the nearest items in all segments by the searched bits, then orders them by all bits
+// if only a prefix was searched.
+func (s *Snapshot) Search(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
+	r = s.within(r, &o)
 	if err := s.check(queries, k, o); err != nil {
 		return nil, err
 	}

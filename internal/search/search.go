@@ -7,6 +7,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"math"
@@ -127,14 +128,11 @@ func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Opt
 func (x *Items) byCodes(
 	ctx context.Context, codes hamming.Codes, k int, o *api.Options, io index.Options,
 ) ([]index.Result, error) {
+	radius := math.MaxInt
 	if o.Radius != nil {
-		io.Limit = k
-		return x.Snapshot.WithinBatch(ctx, codes, *o.Radius, io)
+		radius = *o.Radius
 	}
-	if k == 0 {
-		k = math.MaxInt
-	}
-	return x.Snapshot.SearchBatch(ctx, codes, k, io)
+	return x.Snapshot.Search(ctx, codes, cmp.Or(k, math.MaxInt), radius, io)
 }
 
 // apart returns the distance that ranks a hit.

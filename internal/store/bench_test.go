@@ -2,6 +2,7 @@ package store
 
 import (
 	"flag"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -46,9 +47,9 @@ func BenchmarkStore(b *testing.B) {
 			s := open(b, path, OpenOptions{ReadOnly: true, OnDisk: true})
 			x, err := s.Select(ctx, index.Filter{}, nil)
 			ok(b, err)
-			found, err := x.Search(ctx, []uint64{rng.Uint64()}, 10, index.Options{})
+			found, err := x.Search(ctx, hamming.Codes{Bits: 64, Words: 1, Data: []uint64{rng.Uint64()}}, 10, math.MaxInt, index.Options{})
 			ok(b, err)
-			_, err = x.Items(ctx, found.Hits)
+			_, err = x.Items(ctx, found[0].Hits)
 			ok(b, err)
 			ok(b, s.Close())
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -176,7 +177,7 @@ func TestConcurrentUse(t *testing.T) {
 				if _, there := x.Get(b.IDs[0]); !there {
 					t.Error("an acknowledged item is not there")
 				}
-				_, failed := x.Search(ctx, b.Codes.Row(0), 3, index.Options{})
+				_, failed := x.Search(ctx, b.Codes, 3, math.MaxInt, index.Options{})
 				err = errors.Join(err, failed)
 				var copied bytes.Buffer
 				switch {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"cmp"
+	"math"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -48,8 +49,8 @@ func (c *call) nearest(p *nearestParams) (any, []Array, error) {
 		return nil, nil, err
 	}
 	k := min(p.K, base.Len())
-	found, err := index.FromCodes(base).SearchBatch(c.ctx, queries, k, index.Options{Threads: cmp.Or(p.Threads,
-		c.threads)})
+	o := index.Options{Threads: cmp.Or(p.Threads, c.threads)}
+	found, err := index.FromCodes(base).Search(c.ctx, queries, k, math.MaxInt, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -113,7 +113,7 @@ func Make(ctx context.Context, s *index.Snapshot) (*Map, error) {
 // neighbours finds the nearest codes of each code. Bits of detail weigh as little as in a search.
 func neighbours(ctx context.Context, codes hamming.Codes, detail int) ([][]int, error) {
 	k := min(neighbourCount, codes.Len()-1)
-	found, err := index.FromCodes(codes).Detailed(detail).SearchBatch(ctx, codes, k+1, index.Options{})
+	found, err := index.FromCodes(codes).Detailed(detail).Search(ctx, codes, k+1, math.MaxInt, index.Options{})
 	if err != nil {
 		return nil, err
 	}

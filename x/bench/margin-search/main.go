@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func measure(ctx context.Context, s *index.Snapshot, w some) {
 					o.Margins = w.margins[first**bits : (first+w.count)**bits]
 				}
 				began := now()
-				_, err := s.SearchBatch(ctx, part, *k, o)
+				_, err := s.Search(ctx, part, *k, math.MaxInt, o)
 				took := now() - began
 				check(err)
 				if turn == 0 || took < best[r][first] {
