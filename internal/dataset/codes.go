@@ -235,13 +235,17 @@ func (s *Set) CodeColumns() []string {
 // FromPacked returns the codes in a set of them (Spec.Codes) as items; errors call them name.
 func FromPacked(set *Set, name string) (*Input, error) {
 	bits, of, err := set.codes()
-	return &Input{Bits: bits, Fingerprint: of, src: set, name: name}, err
+	in := &Input{Bits: bits, Fingerprint: of, name: name}
+	in.each = func(ctx context.Context, _ int, take func(hamming.Codes, vectors.Chunk) error) error {
+		return in.pack(ctx, set, take)
+	}
+	return in, err
 }
 
 // pack turns rows of bytes into codes.
-func (in *Input) pack(ctx context.Context, take func(hamming.Codes, vectors.Chunk) error) error {
+func (in *Input) pack(ctx context.Context, set *Set, take func(hamming.Codes, vectors.Chunk) error) error {
 	packed, greatest, rows := []byte(nil), float32(0), 0
-	for chunk, err := range in.src.Chunks(ctx) {
+	for chunk, err := range set.Chunks(ctx) {
 		if err != nil {
 			return err
 		}

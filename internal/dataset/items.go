@@ -38,7 +38,7 @@ func AreCodes(paths []string) (bool, error) {
 	return coded > 0, nil
 }
 
-// Input reads the items of an index: rows for a model to encode, or code files.
+// Input reads the items of an index: rows for a model to encode, or codes.
 type Input struct {
 	Bits        int
 	Fingerprint hamming.Fingerprint // of the model that made the codes; zeros if unknown
@@ -49,21 +49,27 @@ type Input struct {
 	Join       Join        // how attributes were joined
 
 	name  string
-	codes []string // code files
-	shift int      // offset of row numbers, if files say where they begin
-	rows  int      // so far
-	model *model.Model
-	src   vectors.Source
+	shift int // offset of row numbers, if files say where they begin
+	rows  int // so far
+	each  func(ctx context.Context, threads int, take func(hamming.Codes, vectors.Chunk) error) error
 }
 
 // FromRows returns the rows of a source of the model's vectors as items; errors call them name.
 func FromRows(m *model.Model, src vectors.Source, name string) *Input {
-	return &Input{Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint(), model: m, src: src, name: name}
+	in := &Input{Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint(), name: name}
+	in.each = func(ctx context.Context, threads int, take func(hamming.Codes, vectors.Chunk) error) error {
+		encode := m.EncodeSource
+		if in.Live {
+			encode = m.EncodeLive
+		}
+		return encode(ctx, src, threads, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error { return take(codes, chunk) })
+	}
+	return in
 }
 
 // FromCodes returns the codes in files as items.
 func FromCodes(paths []string) (*Input, error) {
-	in := &Input{codes: paths, name: paths[0]}
+	in := &Input{name: paths[0]}
 	f, err := message.Open(in.name)
 	if err != nil {
 		return nil, err
@@ -74,29 +80,28 @@ func FromCodes(paths []string) (*Input, error) {
 		return nil, fmt.Errorf("%s: %w", in.name, err)
 	}
 	in.Bits, in.Fingerprint = r.Bits, r.Fingerprint
+	in.each = func(ctx context.Context, _ int, take func(hamming.Codes, vectors.Chunk) error) error {
+		for _, path := range paths {
+			if err := in.readCodes(ctx, path, take); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	return in, nil
 }
 
-// CountCodes returns the number of codes in the files.
-func (in *Input) CountCodes(ctx context.Context) (int, error) {
-	n := 0
-	return n, in.eachChunk(func(codes hamming.Codes, _ []string, _ *hamming.Reader) error {
+// CountCodes returns the number of codes in files of them.
+func (in *Input) CountCodes(ctx context.Context) (n int, err error) {
+	err = in.each(ctx, 1, func(codes hamming.Codes, _ vectors.Chunk) error {
 		n += codes.Len()
-		return ctx.Err()
+		return nil
 	})
+	return n, err
 }
 
-// eachChunk reads the code files in bounded memory.
-func (in *Input) eachChunk(take func(codes hamming.Codes, ids []string, from *hamming.Reader) error) error {
-	for _, path := range in.codes {
-		if err := in.readCodes(path, take); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamming.Reader) error) error {
+// readCodes reads a code file in bounded memory.
+func (in *Input) readCodes(ctx context.Context, path string, take func(hamming.Codes, vectors.Chunk) error) error {
 	f, err := message.Open(path)
 	if err != nil {
 		return err
@@ -109,7 +114,7 @@ func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamm
 	if r.Bits != in.Bits {
 		return fmt.Errorf("%s: codes of %d bits, but %s has %d", path, r.Bits, in.name, in.Bits)
 	}
-	for {
+	for first := true; ctx.Err() == nil; first = false {
 		codes, ids, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -117,10 +122,17 @@ func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamm
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if err := take(codes, ids, r); err != nil {
+		if r.Fingerprint != in.Fingerprint {
+			return fmt.Errorf("codes of the models %v and %v: make an index of each", in.Fingerprint, r.Fingerprint)
+		}
+		if first && r.First >= 0 {
+			in.shift = r.First - in.rows
+		}
+		if err := take(codes, vectors.Chunk{IDs: ids}); err != nil {
 			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // Read returns all items, about n of them, in one batch, to be added as a whole or not at all. n may be what a file
@@ -152,7 +164,7 @@ func (in *Input) Each(ctx context.Context, threads int, take func(*index.Batch) 
 func (in *Input) read(
 	ctx context.Context, threads int, into func(more int) *index.Batch, done func(*index.Batch) error,
 ) error {
-	in.rows = 0
+	in.rows, in.shift = 0, 0
 	take := func(codes hamming.Codes, chunk vectors.Chunk) error {
 		b := into(codes.Len())
 		if err := in.append(b, codes, chunk); err != nil || len(b.IDs) == 0 {
@@ -160,41 +172,12 @@ func (in *Input) read(
 		}
 		return done(b)
 	}
-	err := error(nil)
-	switch {
-	case in.src == nil:
-		err = in.readCodeFiles(ctx, take)
-	case in.model == nil:
-		err = in.pack(ctx, take)
-	default:
-		encode := in.model.EncodeSource
-		if in.Live {
-			encode = in.model.EncodeLive
-		}
-		err = encode(ctx, in.src, threads, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error {
-			return take(codes, chunk)
-		})
-	}
+	err := in.each(ctx, threads, take)
 	if err != nil || in.Attributes == nil {
 		return err
 	}
 	in.Join, err = in.Attributes.Join(in.rows)
 	return err
-}
-
-// readCodeFiles is read for code files.
-func (in *Input) readCodeFiles(ctx context.Context, take func(hamming.Codes, vectors.Chunk) error) error {
-	var last *hamming.Reader
-	return in.eachChunk(func(codes hamming.Codes, ids []string, from *hamming.Reader) error {
-		if f := from.Fingerprint; f != in.Fingerprint {
-			return fmt.Errorf("codes of the models %v and %v: make an index of each", in.Fingerprint, f)
-		}
-		if last != from && from.First >= 0 {
-			in.shift = from.First - in.rows
-		}
-		last = from
-		return errors.Join(ctx.Err(), take(codes, vectors.Chunk{IDs: ids}))
-	})
 }
 
 // append adds rows to the batch.

@@ -51,30 +51,16 @@ func inFiles(paths []string) string {
 
 // checkNames reports column names if the format has none.
 func (spec *Spec) checkNames(path, format string) error {
-	label := false // whether the format takes a name for it
-	switch format {
-	case "npy", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
-	case "cifar10", "cifar100":
-		label = true
-	default:
+	if slices.Contains([]string{"npz", "parquet", "jsonl", "tsv", "csv"}, format) {
 		return nil
 	}
-	what := "a file of format " + format
-	if format == "folder" {
-		what = "a folder of pictures"
-	}
-	for _, c := range []struct {
-		name, field, advice string
-		taken               bool
-	}{
-		{spec.Vector, "Vector", "do not name the column of the vectors", false},
-		{spec.Label, "LabelsFile", "put the labels into a file of their own and name that", label},
-		{spec.Tags, "TagsFile", "put the tags into a file of their own and name that", false},
-		{spec.ID, "IDsFile", "put the ids into a file of their own and name that", false},
+	for _, c := range []struct{ name, field, what string }{
+		{spec.Vector, "Vector", "vectors"}, {spec.Label, "LabelsFile", "labels"}, {spec.Tags, "TagsFile", "tags"},
+		{spec.ID, "IDsFile", "ids"},
 	} {
-		if c.name != "" && !c.taken {
-			return &SpecError{c.field, message.New("no-columns", "%s: %s has no columns, so none is called %q: %s",
-				path, what, c.name, c.advice)}
+		if c.name != "" && !(c.field == "LabelsFile" && strings.HasPrefix(format, "cifar")) {
+			return &SpecError{c.field, message.New("no-columns", "%s: %s has no columns, so none is called %q: leave out the name; "+
+				"the %s are the rows, or in a file of their own", path, format, c.name, c.what)}
 		}
 	}
 	return nil
