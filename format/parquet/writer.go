@@ -17,15 +17,10 @@ type writer struct {
 	place   []int // of each column in the file
 	columns []int // the other way round
 	row     parquet.Row
-
-	rows, values int // collected so far
 }
 
-// This many rows, or fewer with long lists, are collected before they are written.
-const (
-	rowsInMemory   = 1 << 17
-	valuesInMemory = 1 << 22
-)
+// rowsInMemory are collected before they are written.
+const rowsInMemory = 1 << 17
 
 // create starts a file.
 func create(w io.Writer, names []string, samples []any) (out columnfile.Writer, err error) {
@@ -46,12 +41,6 @@ func create(w io.Writer, names []string, samples []any) (out columnfile.Writer, 
 			group[name] = parquet.Uint(64)
 		case []string:
 			group[name] = parquet.List(parquet.String())
-		case []byte:
-			group[name] = parquet.List(parquet.Uint(8))
-		case []int8:
-			group[name] = parquet.List(parquet.Int(8))
-		case []float32:
-			group[name] = parquet.List(parquet.Leaf(parquet.FloatType))
 		default:
 			return nil, fmt.Errorf("column %s: a %T cannot be written", name, samples[i])
 		}
@@ -76,13 +65,12 @@ func (x *writer) Write(values []any) (err error) {
 		case nil:
 			x.row = append(x.row, parquet.Value{}.Level(0, 0, place))
 		case []string:
-			x.row = appendList(x.row, place, v, func(s string) parquet.Value { return parquet.ByteArrayValue([]byte(s)) })
-		case []byte:
-			x.row = appendList(x.row, place, v, func(b byte) parquet.Value { return parquet.Int32Value(int32(b)) })
-		case []int8:
-			x.row = appendList(x.row, place, v, func(b int8) parquet.Value { return parquet.Int32Value(int32(b)) })
-		case []float32:
-			x.row = appendList(x.row, place, v, parquet.FloatValue)
+			for i, s := range v {
+				x.row = append(x.row, parquet.ByteArrayValue([]byte(s)).Level(min(i, 1), 1, place))
+			}
+			if len(v) == 0 {
+				x.row = append(x.row, parquet.Value{}.Level(0, 0, place))
+			}
 		case string:
 			x.row = append(x.row, parquet.ByteArrayValue([]byte(v)).Level(0, 1, place))
 		case uint64:
@@ -91,28 +79,8 @@ func (x *writer) Write(values []any) (err error) {
 			x.row = append(x.row, parquet.ValueOf(v).Level(0, 1, place))
 		}
 	}
-	if _, err := x.out.WriteRows([]parquet.Row{x.row}); err != nil {
-		return err
-	}
-	x.rows, x.values = x.rows+1, x.values+len(x.row)
-	if x.rows < rowsInMemory && x.values >= valuesInMemory {
-		err, x.rows = x.out.Flush(), rowsInMemory
-	}
-	if x.rows == rowsInMemory {
-		x.rows, x.values = 0, 0
-	}
+	_, err = x.out.WriteRows([]parquet.Row{x.row})
 	return err
-}
-
-// appendList appends the values of a list, which may be empty.
-func appendList[T any](row parquet.Row, place int, list []T, value func(T) parquet.Value) parquet.Row {
-	for i, v := range list {
-		row = append(row, value(v).Level(min(i, 1), 1, place))
-	}
-	if len(list) == 0 {
-		row = append(row, parquet.Value{}.Level(0, 0, place))
-	}
-	return row
 }
 
 func (x *writer) Mark(key, value string) { x.out.SetKeyValueMetadata(key, value) }

@@ -9,7 +9,7 @@ import (
 )
 
 // Open reads the footer of a file. Create starts a file with named columns of the types of the samples: string, float64
-// or int64, which may be absent in a row, or uint64, []string, []byte, []int8 or []float32.
+// or int64, which may be absent in a row, or uint64 or []string.
 var (
 	Open   = func(io.ReaderAt, int64) (File, error) { return nil, errNone }
 	Create = func(io.Writer, []string, []any) (Writer, error) { return nil, errNone }
