@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -57,11 +56,11 @@ func checkFooter(in io.ReaderAt, size int64) error {
 	if _, err := in.ReadAt(footer, size-8-length); err != nil {
 		return err
 	}
-	t := thriftBytes{rest: footer}
-	t.skip(structType, 0)
-	groups, chunks := int64(t.items[1]), int64(t.items[3])
-	if t.err == nil && (groups > 64+length/leastItem || chunks > 64+length/leastChunk) {
-		t.err = message.New("impossible-claim",
+	w := newWalk(footer)
+	err := w.skip(thrift.STRUCT, 0)
+	groups, chunks := w.items[1], w.items[3]
+	if err == nil && (groups > 64+length/leastItem || chunks > 64+length/leastChunk) {
+		err = message.New("impossible-claim",
 			"it has %d bytes and claims %d row groups and columns in them", length, groups+chunks)
 	}
 	var claims struct {
@@ -69,11 +68,11 @@ func checkFooter(in io.ReaderAt, size int64) error {
 			Children int32 `thrift:"5,optional"`
 		} `thrift:"2"`
 	}
-	if t.err == nil {
-		t.err = thrift.NewDecoder(new(thrift.CompactProtocol).NewReaderFromBytes(footer)).Decode(&claims)
+	if err == nil {
+		err = thrift.NewDecoder(newWalk(footer).BytesReader).Decode(&claims)
 	}
-	if t.err != nil {
-		return fmt.Errorf("footer: %w", t.err)
+	if err != nil {
+		return fmt.Errorf("footer: %w", err)
 	}
 	if n := len(claims.Schema); n > maxElements {
 		return message.New("impossible-claim", "the schema has %d elements", n)
@@ -171,138 +170,74 @@ func (f *file) pageHeader(at, end int64) (*format.PageHeader, int64, error) {
 		if _, err := f.in.ReadAt(b, at); err != nil && err != io.EOF {
 			return nil, 0, err
 		}
-		t := thriftBytes{rest: b}
-		t.skip(structType, 0)
-		if t.err != nil {
+		w := newWalk(b)
+		if err := w.skip(thrift.STRUCT, 0); err != nil {
 			if length < min(end-at, maxHeader) {
 				continue
 			}
-			return nil, 0, fmt.Errorf("the header of a page: %w", t.err)
+			return nil, 0, fmt.Errorf("the header of a page: %w", err)
 		}
-		header, n := new(format.PageHeader), len(b)-len(t.rest)
-		return header, int64(n), thrift.Unmarshal(new(thrift.CompactProtocol), b[:n], header)
+		header := new(format.PageHeader)
+		return header, int64(w.BytesRead()), thrift.NewDecoder(newWalk(b).BytesReader).Decode(header)
 	}
 }
 
-// Types of Thrift's compact protocol.
-const (
-	trueType = iota + 1
-	falseType
-	byteType
-	int16Type
-	int32Type
-	int64Type
-	doubleType
-	binaryType
-	listType
-	setType
-	mapType
-	structType
-)
-
-// A list that claims more items than there are bytes left, for which the library would allocate memory, is an error.
-var errShort = message.New("impossible-claim", "it ends too early, or claims too much")
-
-// thriftBytes skips values of Thrift's compact protocol. After an error it skips nothing more and reads zeros.
-type thriftBytes struct {
-	rest  []byte
-	err   error
-	items [maxDepth + 1]uint64 // structs in lists, by depth
+// walk goes through values of Thrift's compact protocol, which may claim what they do not have.
+type walk struct {
+	thrift.BytesReader
+	items [maxDepth + 1]int64 // structs in lists, by depth
 }
 
-// skip skips a value.
-func (t *thriftBytes) skip(kind byte, depth int) {
-	if t.err != nil {
-		return
-	}
+func newWalk(b []byte) *walk {
+	return &walk{BytesReader: new(thrift.CompactProtocol).NewReaderFromBytes(b)}
+}
+
+// skip skips a value. One that claims more items or bytes than there are, for which the library would allocate memory,
+// is an error.
+func (w *walk) skip(kind thrift.Type, depth int) (err error) {
 	if depth > maxDepth {
-		t.err = errors.New("it is nested too deeply")
-		return
+		return errors.New("it is nested too deeply")
 	}
 	switch kind {
-	case trueType, falseType, byteType:
-		t.take(1)
-	case int16Type, int32Type, int64Type:
-		t.varint()
-	case doubleType:
-		t.take(8)
-	case binaryType:
-		t.take(t.varint())
-	case listType, setType:
-		head := t.byte()
-		n := uint64(head >> 4)
-		if n == 15 {
-			n = t.length()
+	case thrift.TRUE, thrift.FALSE, thrift.I8:
+		_, err = w.ReadInt8()
+	case thrift.I16, thrift.I32, thrift.I64:
+		_, err = w.ReadInt64()
+	case thrift.DOUBLE:
+		_, err = w.ReadFloat64()
+	case thrift.BINARY:
+		_, err = w.ReadBytes()
+	case thrift.LIST, thrift.SET:
+		var l thrift.List
+		if l, err = w.ReadList(); l.Type == thrift.STRUCT {
+			w.items[depth] += int64(l.Size)
 		}
-		if head&15 == structType {
-			t.items[depth] += n
+		for i := int32(0); i < l.Size && err == nil; i++ {
+			err = w.skip(l.Type, depth+1)
 		}
-		for ; n > 0 && t.err == nil; n-- {
-			t.skip(head&15, depth+1)
-		}
-	case mapType:
-		n, kinds := t.length(), byte(0)
-		if n > 0 {
-			kinds = t.byte()
-		}
-		for ; n > 0 && t.err == nil; n-- {
-			t.skip(kinds>>4, depth+1)
-			t.skip(kinds&15, depth+1)
-		}
-	case structType:
-		for head := t.byte(); head != 0; head = t.byte() {
-			if head>>4 == 0 { // the number of the field is written out
-				t.varint()
+	case thrift.MAP:
+		var m thrift.Map
+		m, err = w.ReadMap()
+		for i := int32(0); i < m.Size && err == nil; i++ {
+			if err = w.skip(m.Key, depth+1); err == nil {
+				err = w.skip(m.Value, depth+1)
 			}
-			if kind := head & 15; kind > falseType { // true and false are in the head
-				t.skip(kind, depth+1)
+		}
+	case thrift.STRUCT:
+		for err == nil {
+			var f thrift.Field
+			if f, err = w.ReadField(); err != nil || f.Type == thrift.STOP {
+				break
+			}
+			if f.Type > thrift.FALSE { // true and false are in the head
+				err = w.skip(f.Type, depth+1)
 			}
 		}
 	default:
-		t.err = fmt.Errorf("it has the unknown type %d", kind)
+		return fmt.Errorf("it has the unknown type %d", kind)
 	}
-}
-
-// fail records that bytes are missing, unless there was an error before.
-func (t *thriftBytes) fail() uint64 {
-	t.err = cmp.Or(t.err, errShort)
-	return 0
-}
-
-// take returns the next n bytes, or nil if there are fewer.
-func (t *thriftBytes) take(n uint64) []byte {
-	if n > uint64(len(t.rest)) {
-		t.fail()
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = message.New("impossible-claim", "it ends too early, or claims too much")
 	}
-	if t.err != nil {
-		return nil
-	}
-	b := t.rest[:n]
-	t.rest = t.rest[n:]
-	return b
-}
-
-func (t *thriftBytes) byte() byte {
-	if b := t.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (t *thriftBytes) varint() uint64 {
-	n, k := binary.Uvarint(t.rest)
-	if k <= 0 || t.err != nil {
-		return t.fail()
-	}
-	t.rest = t.rest[k:]
-	return n
-}
-
-// length returns the number of items that follow, each of at least one byte.
-func (t *thriftBytes) length() uint64 {
-	n := t.varint()
-	if n > uint64(len(t.rest)) {
-		return t.fail()
-	}
-	return n
+	return err
 }
