@@ -134,7 +134,7 @@ func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 func (m *Model) LearnedShare(x [][]float32) (share float64, ok bool) {
 	hashes := make([]uint64, 0, len(x))
 	for _, row := range x {
-		vectors.HashRows(vectors.Matrix{Rows: 1, Cols: len(row), Data: row}, func(_ int, h vectors.RowHash) {
+		vectors.HashRows(vectors.Matrix{Rows: 1, Cols: len(row), Data: row}, 0, func(_ int, h vectors.RowHash) {
 			hashes = append(hashes, h.Short())
 		})
 	}

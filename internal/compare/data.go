@@ -111,7 +111,7 @@ func (p *Part) hashes() (list []uint64) {
 	case p.Hashes != nil:
 		return p.Hashes
 	}
-	vectors.HashRows(p.X, func(_ int, h vectors.RowHash) { list = append(list, h.Short()) })
+	vectors.HashRows(p.X, 0, func(_ int, h vectors.RowHash) { list = append(list, h.Short()) })
 	return list
 }
 

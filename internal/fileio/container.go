@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 )
 
 // Kind is the kind of a file, stored in its fourth byte.
@@ -38,14 +37,6 @@ func (k Kind) String() string {
 		return name
 	}
 	return fmt.Sprintf("file of kind %q", byte(k))
-}
-
-// withArticle returns the name of a kind with its article.
-func withArticle(k Kind) string {
-	if name := k.String(); strings.ContainsRune("aeiou", rune(name[0])) {
-		return "an " + name
-	}
-	return "a " + k.String()
 }
 
 // Errors about the contents of a file, for errors.Is. They do not include I/O errors.
@@ -190,7 +181,7 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 		return nil, err
 	}
 	if other, ok := kindOf(h[:n]); ok && other != kind {
-		return nil, fmt.Errorf("%w: this is a hashgrove %v, not %s", ErrKind, other, withArticle(kind))
+		return nil, fmt.Errorf("%w: this is a hashgrove %v, where a hashgrove %v belongs", ErrKind, other, kind)
 	}
 	want := magic(kind)
 	if n == 0 || !bytes.HasPrefix(want[:], h[:min(n, len(want))]) {

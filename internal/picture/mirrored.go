@@ -47,45 +47,32 @@ func (m mirrored) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
 				kept = nil
 			}
 		}
-		again := m.Source.Pictures(ctx)
-		if bytes <= m.limit {
-			again = func(yield func(Chunk, error) bool) {
-				for _, c := range kept {
-					if !yield(c, context.Cause(ctx)) {
-						return
-					}
+		if bytes > m.limit {
+			for c, err := range m.Source.Pictures(ctx) {
+				if !yield(m.image(c, rows), err) || err != nil {
+					return
 				}
 			}
+			return
 		}
-		m.images(again, rows, yield)
+		for _, c := range kept {
+			if err := context.Cause(ctx); !yield(m.image(c, rows), err) || err != nil {
+				return
+			}
+		}
 	}
 }
 
-// images yields the mirror images, which follow a number of rows.
-func (m mirrored) images(pictures iter.Seq2[Chunk, error], rows int, yield func(Chunk, error) bool) {
+// image returns the mirror images of a chunk, which follow a number of rows.
+func (m mirrored) image(c Chunk, rows int) Chunk {
 	shape := m.Preparation().Shape
-	size := shape.Values()
-	var pix []uint8
-	var ids []string
-	for c, err := range pictures {
-		if err != nil {
-			yield(Chunk{}, err)
-			return
-		}
-		pix, ids = pix[:0], ids[:0]
-		for i := range c.X.Rows {
-			pix = shape.appendMirrored(pix, c.Pix[i*size:(i+1)*size])
-		}
-		for _, id := range c.IDs {
-			ids = append(ids, id+"#mirrored")
-		}
-		c.First += rows
-		c.Pix = pix
-		if c.IDs != nil {
-			c.IDs = ids
-		}
-		if !yield(c, nil) {
-			return
-		}
+	pix := make([]uint8, 0, len(c.Pix))
+	for row := range slices.Chunk(c.Pix, shape.Values()) {
+		pix = shape.appendMirrored(pix, row)
 	}
+	c.First, c.Pix, c.IDs = c.First+rows, pix, slices.Clone(c.IDs)
+	for i := range c.IDs {
+		c.IDs[i] += "#mirrored"
+	}
+	return c
 }

@@ -149,7 +149,7 @@ func (d *Data) look(ctx context.Context, c vectors.Chunk, digest *dataDigest, o 
 	}
 	if o.Hashes {
 		tasks = append(tasks, func() {
-			vectors.HashFirst(c.X, cmp.Or(o.Hashed, c.X.Cols), func(_ int, h vectors.RowHash) {
+			vectors.HashRows(c.X, o.Hashed, func(_ int, h vectors.RowHash) {
 				if unkept == nil {
 					d.Hashes, unkept = vectors.Append(o.Spill, d.Hashes, h.Short())
 				}

@@ -48,20 +48,8 @@ func (m Matrix) Slice(lo, hi int) Matrix {
 	return Matrix{Rows: hi - lo, Cols: m.Cols, Data: m.Data[lo*m.Cols : hi*m.Cols : hi*m.Cols]}
 }
 
-// checkLength returns an error if the number of values does not match the size of the matrix.
-func (m Matrix) checkLength() error {
-	if n := len(m.Data); m.Rows < 0 || m.Cols < 0 || n != m.Rows*m.Cols {
-		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, "+
-			"column %d",
-			m.Rows, m.Cols, n, m.Rows*m.Cols, n/max(m.Cols, 1), n%max(m.Cols, 1))
-	}
-	return nil
-}
-
-// CheckFinite returns an error for the first value that is NaN or infinite, counting rows as the source does.
-func (c Chunk) CheckFinite() error { return c.CheckValues(false) }
-
-// CheckValues is CheckFinite, except that NaN is allowed if values may be missing.
+// CheckValues returns an error for the first value that is infinite, or NaN unless values may be missing, counting rows
+// as the source does.
 func (c Chunk) CheckValues(missing bool) error {
 	for i, v := range c.X.Data {
 		if v-v != 0 && !(missing && v != v) { // 0 for finite values only
@@ -277,14 +265,6 @@ func (t Named) Schema() Schema { return t.Known }
 // WithLabels returns a table of rows with labels.
 func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: labels} }
 
-// Check returns an error for values that are missing or not finite, and for lists of the wrong length.
-func (t Table) Check() error {
-	if err := t.CheckLengths(); err != nil {
-		return err
-	}
-	return Chunk{X: t.X}.CheckFinite()
-}
-
 // CheckLengths returns an error for lists that do not have an entry per row.
 func (t Table) CheckLengths() error {
 	switch {
@@ -295,7 +275,12 @@ func (t Table) CheckLengths() error {
 	case t.Tags != nil && len(t.Tags) != t.X.Rows:
 		return fmt.Errorf("%d sets of tags for %d rows", len(t.Tags), t.X.Rows)
 	}
-	return t.X.checkLength()
+	if x := t.X; x.Rows < 0 || x.Cols < 0 || len(x.Data) != x.Rows*x.Cols {
+		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, "+
+			"column %d",
+			x.Rows, x.Cols, len(x.Data), x.Rows*x.Cols, len(x.Data)/max(x.Cols, 1), len(x.Data)%max(x.Cols, 1))
+	}
+	return nil
 }
 
 // maxValues is the most values that Read holds in memory: 16 GB of float32.

@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
@@ -13,11 +14,9 @@ type RowHash [16]byte
 // Short returns the first 8 bytes as a big-endian number: evenly distributed, and good enough for estimates.
 func (h RowHash) Short() uint64 { return binary.BigEndian.Uint64(h[:]) }
 
-// HashRows calls each with the hash of every row, in order.
-func HashRows(x Matrix, each func(i int, h RowHash)) { HashFirst(x, x.Cols, each) }
-
-// HashFirst is HashRows restricted to the first columns.
-func HashFirst(x Matrix, columns int, each func(i int, h RowHash)) {
+// HashRows calls each with the hash of every row, in order; of its first columns alone, unless columns is 0.
+func HashRows(x Matrix, columns int, each func(i int, h RowHash)) {
+	columns = cmp.Or(columns, x.Cols)
 	buf := make([]byte, 0, 4*columns)
 	for i := range x.Rows {
 		buf = AppendValues(buf[:0], x.Row(i)[:columns])

@@ -12,7 +12,7 @@ func TestRowHashIsTheDocumentedOne(t *testing.T) {
 	negative := float32(math.Copysign(0, -1))
 	x := Matrix{Rows: 4, Cols: 3, Data: []float32{0, 1, -2.5, negative, 1, -2.5, 1, 0, -2.5, 0, 1, -2.4999998}}
 	var all []RowHash
-	HashRows(x, func(_ int, h RowHash) { all = append(all, h) })
+	HashRows(x, 0, func(_ int, h RowHash) { all = append(all, h) })
 	const want = "4356516ed57de986ba8080c557e88568"
 	if got := fmt.Sprintf("%x", all[0][:]); got != want {
 		t.Errorf("hash %s instead of %s", got, want)

@@ -19,7 +19,7 @@ func Divide(ctx context.Context, d *supervision.Data, parts int, o Options) ([]u
 			if err != nil {
 				return nil, err
 			}
-			vectors.HashRows(c.X, func(_ int, h vectors.RowHash) { short = append(short, h.Short()) })
+			vectors.HashRows(c.X, 0, func(_ int, h vectors.RowHash) { short = append(short, h.Short()) })
 		}
 	}
 	if err := vectors.CheckRows(len(short), d.Rows); err != nil {
