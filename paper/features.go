@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/method"
-	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
@@ -25,7 +21,6 @@ type recipe struct {
 	Name     string
 	GIST     []int         // orientations; nil for a codebook
 	Codebook *book.Options // nil for GIST
-	PCA      int           // dimensions left by principal components; 0 means no PCA
 	Mirror   bool          // also learn from mirror images
 	Average  bool          // add the scores of a picture and its mirror image before the sign
 }
@@ -43,12 +38,6 @@ func signed(words int) recipe {
 	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: l}
 }
 
-// pca returns the recipe followed by principal components.
-func (r recipe) pca(dims int) recipe {
-	r.PCA = dims
-	return r
-}
-
 // mirrored returns the recipe with mirror images to learn from.
 func (r recipe) mirrored() recipe {
 	r.Mirror = true
@@ -61,20 +50,11 @@ func (r recipe) averaged() recipe {
 	return r
 }
 
-// title returns the name used in tables.
-func (r recipe) title() string {
-	if r.PCA > 0 {
-		return fmt.Sprintf("%s, PCA %d", r.Name, r.PCA)
-	}
-	return r.Name
-}
-
 // short returns features that take no time.
 func (r recipe) short() recipe {
 	if r.Codebook != nil {
 		r.Codebook = &book.Options{Words: 16, Split: r.Codebook.Split, Patches: 2000, Iterations: 3}
 	}
-	r.PCA = min(r.PCA, 24)
 	return r
 }
 
@@ -167,7 +147,6 @@ type material struct {
 	// The mirror images of both, alone; nil unless the recipe has Average.
 	baseImages, queryImages vectors.Source
 	baseKey, queryKey       string
-	train, test             float64 // seconds that PCA adds to training and to encoding the queries
 }
 
 // material makes the vectors of a collection with a recipe.
@@ -197,10 +176,8 @@ func (runner *Runner) material(ctx context.Context, c collection, r recipe) (m m
 		}
 		m.baseImages, m.queryImages = mirrored[0], mirrored[1]
 	}
-	if m.queryKey, err = runner.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
-		return m, err
-	}
-	return runner.reduce(ctx, m, r.Name+"-"+runner.filePrefix(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
+	m.queryKey, err = runner.load(ctx, r, e, &m.queries, queries)
+	return m, err
 }
 
 // load makes the vectors of splits and opens them as one set.
@@ -215,37 +192,4 @@ func (runner *Runner) load(
 	}
 	*to, err = openVectors(paths...)
 	return k, err
-}
-
-// reduce applies principal components of the base to the vectors, once for all methods.
-func (runner *Runner) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
-	k := keyOf("pca 1", m.baseKey, m.queryKey, dims, runner.Seed)
-	paths := [2]string{}
-	for i, part := range []string{"base", "queries"} {
-		paths[i] = filepath.Join(runner.Cache, name+"-"+part+"-"+k+".npy")
-	}
-	took, err := value(runner, name, k, func() (seconds [2]float64, err error) {
-		began := time.Now()
-		front, reduced, err := method.Reduce(ctx, m.base, dims, runner.Seed, runner.Threads)
-		if err != nil {
-			return seconds, err
-		}
-		seconds[0] = time.Since(began).Seconds()
-		if _, err := dataset.SaveNpy(ctx, reduced, paths[0], nil); err != nil {
-			return seconds, err
-		}
-		began = time.Now()
-		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, runner.Threads, front), paths[1], nil)
-		seconds[1] = time.Since(began).Seconds()
-		return seconds, err
-	})
-	if err != nil {
-		return m, err
-	}
-	out := material{baseKey: k, queryKey: k, train: took[0], test: took[1]}
-	if out.base, err = openVectors(paths[0]); err != nil {
-		return out, err
-	}
-	out.queries, err = openVectors(paths[1])
-	return out, err
 }

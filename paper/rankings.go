@@ -81,7 +81,7 @@ func (runner *Runner) rankingsTable(ctx context.Context, c collection, rows []ro
 }
 
 func (r row) rankingCells(v rankings) []string {
-	cells := []string{fmt.Sprint(r.place), r.recipe.title(), r.trained(), r.title(), number("%.0f", v.Train)}
+	cells := []string{fmt.Sprint(r.place), r.recipe.Name, r.trained(), r.title(), number("%.0f", v.Train)}
 	all := func(part [3]ranked, of func(ranked) float64) {
 		for _, p := range part {
 			cells = append(cells, number("%.3f", of(p)))

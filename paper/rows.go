@@ -86,6 +86,14 @@ func (r row) title() string {
 	return d.Title
 }
 
+// features returns the name of the features in tables.
+func (r row) features() string {
+	if dims := r.options.Other.PCA; dims > 0 {
+		return fmt.Sprintf("%s, PCA %d", r.recipe.Name, dims)
+	}
+	return r.recipe.Name
+}
+
 // short returns a row small enough for a test.
 func (r row) short() row {
 	r.label = r.title()
@@ -93,6 +101,7 @@ func (r row) short() row {
 	r.first = r.first * 8 / 64
 	r.options.Bits = 8
 	r.options.Other.Anchors = 40
+	r.options.Other.PCA = min(r.options.Other.PCA, 24)
 	r.options.Other.Rows = min(r.options.Other.Rows, 150)
 	r.options.Trees.Rounds = 10
 	r.options.FastHash.LinearColumns = columns.Off // trying them takes longer than everything else
@@ -165,7 +174,7 @@ func (runner *Runner) table(ctx context.Context, c collection, title, note strin
 func (r row) cells(v result) []string {
 	p := r.paper
 	return []string{
-		r.recipe.title(), r.trained(), fmt.Sprint(r.bits()), r.title(),
+		r.features(), r.trained(), fmt.Sprint(r.bits()), r.title(),
 		number("%.0f", v.Train), number("%.0f", p.train), number("%.1f", v.Test), number("%.0f", p.test),
 		number("%.3f", v.Precision), number("%.3f", p.precision), number("%.3f", v.MAPPaper), number("%.3f", p.mapping),
 		number("%.3f", v.AreaPaper), number("%.3f", p.area), number("%.3f", v.MAP), number("%.3f", v.Area),
@@ -200,7 +209,7 @@ func runRows[T any](
 		if err == nil {
 			v, err = make(run, r)
 		}
-		if err := t.addFailure(ctx, runner, r.title()+" on "+r.recipe.title(), err); err != nil {
+		if err := t.addFailure(ctx, runner, r.title()+" on "+r.features(), err); err != nil {
 			return nil, err
 		}
 		values = append(values, v)

@@ -134,11 +134,11 @@ func pcaTable(c collection) Experiment {
 	rows := []row{
 		methodRow(words, 0, "cca-itq", hashgrove.Options{}, paper[3]),
 		// The pairs of all rows would not fit in memory.
-		methodRow(words.pca(500), 0, "splh", hashgrove.Options{Other: hashgrove.OtherOptions{Rows: 10_000}}, paper[1]),
-		methodRow(words.pca(500), 0, "sth", hashgrove.Options{}, paper[2]),
+		methodRow(words, 0, "splh", hashgrove.Options{Other: hashgrove.OtherOptions{PCA: 500, Rows: 10_000}}, paper[1]),
+		methodRow(words, 0, "sth", hashgrove.Options{Other: hashgrove.OtherOptions{PCA: 500}}, paper[2]),
 		// For each bit, KSH reads a matrix of all its rows and anchors a thousand times.
-		methodRow(words.pca(500), 0, "ksh", hashgrove.Options{Other: hashgrove.OtherOptions{Anchors: 3000, Rows: 5_000}},
-			paper[0]),
+		methodRow(words, 0, "ksh", hashgrove.Options{
+			Other: hashgrove.OtherOptions{PCA: 500, Anchors: 3000, Rows: 5_000}}, paper[0]),
 		fastHashRow(words, 0, paperTrees(64), "FastHash", paper[4]),
 		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}

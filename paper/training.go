@@ -36,12 +36,8 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	}
 	o, base, copies := r.options, m.base, 1
 	o.Seed = runner.Seed
-	front := r.recipe.Name
-	if r.recipe.PCA > 0 {
-		front += fmt.Sprintf("-pca%d", r.recipe.PCA)
-	}
 	t := &training{material: m}
-	t.name = fmt.Sprintf("%s-%s%d-%d-%s", front, runner.filePrefix(c), r.train, o.Bits, r.method)
+	t.name = fmt.Sprintf("%s-%s%d-%d-%s", r.recipe.Name, runner.filePrefix(c), r.train, o.Bits, r.method)
 	if m.images != nil {
 		base, copies = m.images, 2
 		t.name += "-mirrored"
@@ -91,8 +87,7 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 			return result{}, err
 		}
 		r, _, err := runner.measure(ctx, t, 0, false)
-		r.Train, r.Memory = l.Seconds+t.train, l.Memory
-		r.Test += t.test
+		r.Train, r.Memory = l.Seconds, l.Memory
 		return r, err
 	})
 }
