@@ -25,8 +25,7 @@ type collection struct {
 type split struct {
 	name   string
 	digest string
-	open   func() (vectors.Source, error)
-	shape  picture.Shape
+	open   func() (picture.Source, error)
 }
 
 // cifar10 has the official split.
@@ -35,11 +34,11 @@ var cifar10 = collection{
 	parts: "The database is the whole training set of 50,000 pictures; the queries are the 10,000 test pictures.",
 	open: func(ctx context.Context, runner *Runner) (base, queries split, err error) {
 		files := func(name string, paths ...string) (split, error) {
-			s := split{name: name, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
+			s := split{name: name}
 			for i := range paths {
 				paths[i] = filepath.Join(runner.Data, "cifar10", paths[i])
 			}
-			s.open = func() (vectors.Source, error) {
+			s.open = func() (picture.Source, error) {
 				return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"})
 			}
 			src, err := s.open()
@@ -79,8 +78,8 @@ func (runner *Runner) open(ctx context.Context, c collection) (base, queries spl
 	}
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
-			name: runner.filePrefix(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
-			open: func() (vectors.Source, error) { return demoSource(p(), n, c.tagged), nil },
+			name: runner.filePrefix(c) + name, digest: digest,
+			open: func() (picture.Source, error) { return demoSource(p(), n, c.tagged), nil },
 		}
 	}
 	kind := "fashion"
@@ -104,24 +103,16 @@ func (runner *Runner) filePrefix(c collection) string {
 // kinds groups the demo's classes, so that pictures can have tags.
 var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe", "bag", "shoe"}
 
-// demoSource returns the first pictures of a part of the demo with their classes, or with three tags each: pictures of
-// a class share at least two, others may.
-func demoSource(p fashion.Part, n int, tagged bool) vectors.Source {
+// demoSource returns the first pictures of a part of the demo with their classes, or with two tags each, which pictures
+// of a class share.
+func demoSource(p fashion.Part, n int, tagged bool) picture.Source {
 	s := vectors.Table{X: p.X.Slice(0, n)}
-	for i, class := range p.Class[:n] {
-		if !tagged {
+	for _, class := range p.Class[:n] {
+		if tagged {
+			s.Tags = append(s.Tags, []string{fashion.Names[class], kinds[class]})
+		} else {
 			s.Labels = append(s.Labels, fashion.Names[class])
-			continue
 		}
-		sum := float32(0)
-		for _, v := range s.X.Row(i) {
-			sum += v
-		}
-		tone := "dark"
-		if sum > 70*fashion.Dim {
-			tone = "bright"
-		}
-		s.Tags = append(s.Tags, []string{fashion.Names[class], kinds[class], tone})
 	}
-	return s
+	return picture.FromVectors(s, picture.Shape{Width: 28, Height: 28, Channels: 1})
 }

@@ -60,23 +60,24 @@ func (r recipe) short() recipe {
 
 // extractor makes or learns the extractor from the base.
 func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Maker, error) {
+	src, err := base.open()
+	if err != nil {
+		return nil, err
+	}
+	shape := src.Preparation().Shape
 	if r.Codebook == nil {
-		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
+		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
 	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", keyOf("codebook 4", l.WithDefaults(), base.digest)
 	return value(runner, name, key, func() (*book.Codebook, error) {
-		src, err := base.open()
-		if err != nil {
-			return nil, err
-		}
 		var pictures []picture.Picture
-		for c, err := range picture.FromVectors(src, base.shape).Pictures(ctx) {
+		for c, err := range src.Pictures(ctx) {
 			if err != nil {
 				return nil, err
 			}
 			for i := range c.X.Rows {
-				pictures = append(pictures, base.shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
+				pictures = append(pictures, shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
 			}
 		}
 		return book.Learn(ctx, l, pictures, runner.Threads)
@@ -91,7 +92,7 @@ func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Maker, s 
 		if err != nil {
 			return err
 		}
-		src, err := feature.Vectors(e, picture.FromVectors(pictures, s.shape), runner.Threads)
+		src, err := feature.Vectors(e, pictures, runner.Threads)
 		if err != nil {
 			return err
 		}
@@ -119,23 +120,12 @@ func openVectors(paths ...string) (*dataset.Set, error) {
 func (s split) mirrored() split {
 	open := s.open
 	s.name, s.digest = s.name+"-mirrored", keyOf("mirrored 1", s.digest)
-	s.open = func() (vectors.Source, error) {
+	s.open = func() (picture.Source, error) {
 		src, err := open()
 		if err != nil {
 			return nil, err
 		}
-		rows := 0
-		for c, err := range src.Chunks(context.Background()) {
-			if err != nil {
-				return nil, err
-			}
-			rows += c.X.Rows
-		}
-		image := make([]bool, 2*rows)
-		for i := rows; i < 2*rows; i++ {
-			image[i] = true
-		}
-		return vectors.Select(picture.Mirrored(picture.FromVectors(src, s.shape)), image), nil
+		return picture.MirrorImages(src), nil
 	}
 	return s
 }

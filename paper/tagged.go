@@ -35,10 +35,12 @@ var iaprTC12 = collection{
 		part := func(name string) split {
 			return split{
 				name: "iaprtc12-" + name, digest: keyOf("tagged 1", side, parts[name]),
-				shape: picture.Shape{Width: side, Height: side, Channels: 3},
-				open: func() (vectors.Source, error) {
+				open: func() (picture.Source, error) {
 					set, err := dataset.Open(dataset.Spec{Paths: []string{dir}, Size: side})
-					return chosen{set, dir, parts[name]}, err
+					if err != nil {
+						return nil, err
+					}
+					return picture.FromVectors(chosen{set, dir, parts[name]}, set.Preparation().Shape), nil
 				},
 			}
 		}

@@ -70,7 +70,7 @@ func contents(t *testing.T, s split) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.X.Cols != s.shape.Width*s.shape.Height*s.shape.Channels || c.First != len(list) {
+		if c.X.Cols != src.Preparation().Values() || c.First != len(list) {
 			t.Fatalf("chunk from %d on of %d values", c.First, c.X.Cols)
 		}
 		for i := range c.X.Rows {

@@ -13,11 +13,15 @@ const copyBytes = 1 << 30
 
 // Mirrored returns a Source of pictures followed by their mirror images, with the same labels and tags: what a picture
 // shows rarely depends on the side it is seen from.
-func Mirrored(pictures Source) Source { return mirrored{pictures, copyBytes} }
+func Mirrored(pictures Source) Source { return mirrored{pictures, copyBytes, false} }
+
+// MirrorImages returns the mirror images alone.
+func MirrorImages(pictures Source) Source { return mirrored{pictures, copyBytes, true} }
 
 type mirrored struct {
 	Source
 	limit int
+	alone bool // without the pictures themselves
 }
 
 func (m mirrored) Schema() vectors.Schema { return withPreparation(m.Source, m.Preparation()) }
@@ -35,8 +39,14 @@ func (m mirrored) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
 		rows, bytes := 0, 0
 		var kept []Chunk
 		for c, err := range m.Source.Pictures(ctx) {
+			if m.alone {
+				c = m.image(c, 0)
+			}
 			if !yield(c, err) || err != nil {
 				return
+			}
+			if m.alone {
+				continue
 			}
 			rows = c.First + c.X.Rows
 			if bytes += len(c.Pix); bytes <= m.limit {

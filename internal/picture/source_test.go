@@ -47,7 +47,7 @@ func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 		src := Mirrored(FromVectors(rows, shape))
 		for turn := range 4 { // any number of times
 			if turn == 2 { // too many to wait in memory
-				src = mirrored{FromVectors(rows, shape), 2 * dim}
+				src = mirrored{FromVectors(rows, shape), 2 * dim, false}
 			}
 			*rows.passes = 0
 			at := 0
@@ -87,6 +87,11 @@ func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 			if want := []string{"class 0", "class 1", "class 0", "class 0", "class 1", "class 0"}; !slices.Equal(labels, want) {
 				t.Errorf("labels %q", labels)
 			}
+		}
+		all, err := vectors.Read(context.Background(), src)
+		alone, err2 := vectors.Read(context.Background(), MirrorImages(FromVectors(rows, shape)))
+		if err != nil || err2 != nil || !slices.Equal(alone.X.Data, all.X.Data[3*dim:]) {
+			t.Errorf("alone the mirror images are others: %v, %v", err, err2)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
