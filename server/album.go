@@ -118,16 +118,16 @@ func encodePicture(p picture.Picture) ([]byte, error) {
 		err := png.Encode(&b, &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: bounds})
 		return b.Bytes(), err
 	}
-	img := image.NewRGBA(bounds)
+	img, err := image.NewRGBA(bounds), error(nil)
 	for i := range p.Width * p.Height {
 		copy(img.Pix[4*i:], p.Pix[3*i:3*i+3])
 		img.Pix[4*i+3] = 255
 	}
 	if p.Width*p.Height <= 64*64 {
-		err := png.Encode(&b, img)
-		return b.Bytes(), err
+		err = png.Encode(&b, img)
+	} else {
+		err = jpeg.Encode(&b, img, &jpeg.Options{Quality: 85})
 	}
-	err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 85})
 	return b.Bytes(), err
 }
 

@@ -12,7 +12,6 @@ import (
 	"hashgrove/internal/index"
 	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
-	"hashgrove/server/internal/atlas"
 )
 
 // about is the common head of responses about a collection.
@@ -76,7 +75,7 @@ func (s *Server) listItems(a *answer, r *http.Request, c *collection) (any, erro
 		return nil, bad("a sample is not a page: leave out after")
 	}
 	if sample {
-		matches = atlas.Evenly(matches, limit) // so that there are some of every class
+		matches = evenly(matches, limit) // so that there are some of every class
 	}
 	page := api.ItemsPage{
 		Collection: c.name, Fingerprint: x.Fingerprint().String(), Items: []api.Item{}, Total: total,

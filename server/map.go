@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/server/internal/atlas"
 )
 
 // mapAnswer is a layout of the distinct codes. Lists of numbers are base64 of little-endian bytes.
@@ -64,34 +64,93 @@ func (s *Server) map_(a *answer, r *http.Request, c *collection) (any, error) {
 	return nil, nil
 }
 
+// Limits of a map.
+const (
+	mostMapped = 50_000 // items that are looked at: more are sampled
+	mostPoints = 4_000  // as many as people can tell apart, and few enough that drawing takes about a second
+)
+
+// mapPoint is the items that share a code.
+type mapPoint struct {
+	id     index.ID // the first of their ids
+	code   []uint64
+	items  int
+	labels map[string]int // items with each
+	label  string         // the most frequent, alphabetically first among equals; empty if none has one
+}
+
+// pointsOf returns the distinct codes with their items, in order of their ids, and whether these are all.
+func pointsOf(x *index.Snapshot) (points []*mapPoint, all bool, err error) {
+	hits, err := x.Matches(index.Filter{})
+	known := map[string]*mapPoint{}
+	for _, h := range evenly(hits, mostMapped) {
+		it := x.Item(h)
+		key := fmt.Sprint(it.Code)
+		p := known[key]
+		if p == nil {
+			p = &mapPoint{id: it.ID, code: it.Code, labels: map[string]int{}}
+			known[key], points = p, append(points, p)
+		}
+		p.items++
+		if it.Label != "" {
+			p.labels[it.Label]++
+		}
+	}
+	for _, p := range points {
+		for label, n := range p.labels { // the winner does not depend on the order
+			if most := p.labels[p.label]; n > most || n == most && label < p.label {
+				p.label = label
+			}
+		}
+	}
+	return evenly(points, mostPoints), len(hits) <= mostMapped && len(points) <= mostPoints, err
+}
+
+// evenly returns n entries of a list, from all over it, or all if there are no more.
+func evenly[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	some := make([]T, n)
+	for i := range some {
+		some[i] = list[i*len(list)/n]
+	}
+	return some
+}
+
 // drawMap lays out the codes of a collection.
 func drawMap(ctx context.Context, name string, x *index.Snapshot) (*asset, error) {
 	began := time.Now()
-	m, err := atlas.Make(ctx, x)
+	points, all, err := pointsOf(x)
 	if err != nil {
 		return nil, err
 	}
-	items := map[string]int{}
-	for _, g := range m.Groups {
-		items[g.Label] += g.Items
+	codes, items := hamming.NewCodes(0, x.Bits()), map[string]int{}
+	for _, p := range points {
+		codes.Data = append(codes.Data, p.code...)
+		if p.label != "" {
+			items[p.label] += p.items
+		}
 	}
-	delete(items, "")
+	y, err := layOut(ctx, codes, x.Detail())
+	if err != nil {
+		return nil, err
+	}
 	a := mapAnswer{
-		about: about{name, x.Fingerprint().String()}, Items: x.Len(), Points: len(m.Groups), Sampled: !m.All,
+		about: about{name, x.Fingerprint().String()}, Items: x.Len(), Points: len(points), Sampled: !all,
 		Labels: append([]string{}, slices.SortedFunc(maps.Keys(items), func(a, b string) int {
 			return cmp.Or(cmp.Compare(items[b], items[a]), cmp.Compare(a, b))
 		})...),
-		XY: []byte{}, Label: []byte{}, Count: []byte{}, IDs: []index.ID{},
+		XY: packed(y), Label: []byte{}, Count: []byte{}, IDs: []index.ID{},
 	}
 	number := map[string]uint16{"": noLabel}
 	for i, label := range a.Labels {
 		number[label] = uint16(i)
 	}
-	le := binary.LittleEndian
-	for i, g := range m.Groups {
-		a.XY = le.AppendUint16(le.AppendUint16(a.XY, m.X[i]), m.Y[i])
-		a.Label, a.Count = le.AppendUint16(a.Label, number[g.Label]), le.AppendUint32(a.Count, uint32(g.Items))
-		a.IDs = append(a.IDs, g.ID)
+	for _, p := range points {
+		a.Label = binary.LittleEndian.AppendUint16(a.Label, number[p.label])
+		a.Count = binary.LittleEndian.AppendUint32(a.Count, uint32(p.items))
+		a.IDs = append(a.IDs, p.id)
 	}
 	a.Seconds = time.Since(began).Seconds()
 	b, err := json.Marshal(a)

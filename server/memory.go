@@ -3,9 +3,8 @@ package server
 import (
 	"context"
 	"io"
-	"os"
-	"path/filepath"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
@@ -48,23 +47,8 @@ func (m memory) Info() store.Info {
 		Memory: x.Memory()}
 }
 
-func (m memory) Backup(ctx context.Context, w io.Writer) error {
-	folder, err := os.MkdirTemp("", "hashgrove-backup-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "index")
-	if err := store.Save(ctx, path, m.Snapshot(), m.model); err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
+func (m memory) Backup(context.Context, io.Writer) error {
+	return api.Errorf(api.ErrUnsupported, "the collection is in no file that could be copied")
 }
 
 func (m memory) Close() error { return nil }

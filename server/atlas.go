@@ -1,15 +1,8 @@
-// Package atlas draws a map of a collection: it lays distinct codes of an index out in the plane so that codes at a
-// small Hamming distance are close to each other, as UMAP does (McInnes, Healy, Melville, arXiv:1802.03426, 2018) with
-// the kernel and the sampling of LargeVis (Tang, Liu, Zhang, Mei, WWW 2016). Positions y climb
-//
-//	sum over neighbours (i,j) of log q_ij + sum over others (i,l) of log(1 - q_il),   q_ij = 1/(1 + |y_i - y_j|²).
-//
-// The result depends on the items alone.
-package atlas
+package server
 
 import (
 	"context"
-	"fmt"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 
@@ -17,100 +10,31 @@ import (
 	"hashgrove/internal/index"
 )
 
-// MaxPoints is the largest number of points on a map: as many as people can tell apart, and few enough that drawing
-// takes less than a second.
-const MaxPoints = 4_000
+// A map lays codes out in the plane so that codes at a small Hamming distance are close to each other, as UMAP does
+// (McInnes, Healy, Melville, arXiv:1802.03426, 2018) with the kernel and the sampling of LargeVis (Tang, Liu, Zhang, Mei,
+// WWW 2016). Positions y climb
+//
+//	sum over neighbours (i,j) of log q_ij + sum over others (i,l) of log(1 - q_il),   q_ij = 1/(1 + |y_i - y_j|²).
+//
+// They depend on the codes alone.
 
 // neighbourCount is the number of nearest codes that each code is drawn to.
 const neighbourCount = 10
 
-// mostItems is the largest number of items that are looked at: more are sampled.
-const mostItems = 50_000
-
-// Map is a layout of codes. Point i stands for the items of Groups[i].
-type Map struct {
-	Groups []Group
-	X, Y   []uint16 // the longer side runs from 0 to 65535, and the other is centred
-	All    bool     // every distinct code has a point; else the points are a fair sample
-}
-
-// Group is the items that share a code.
-type Group struct {
-	ID    index.ID // the first of their ids
-	Items int      // number of items
-	Label string   // the most frequent label, alphabetically first among equals; empty if none has one
-}
-
-// Evenly returns n entries of a list, from all over it, or all if there are no more.
-func Evenly[T any](list []T, n int) []T {
-	if len(list) <= n {
-		return list
+// layOut returns a position for each code. Bits of detail weigh as little as in a search.
+func layOut(ctx context.Context, codes hamming.Codes, detail int) ([][2]float64, error) {
+	if codes.Len() < 2 {
+		return make([][2]float64, codes.Len()), ctx.Err()
 	}
-	some := make([]T, n)
-	for i := range some {
-		some[i] = list[i*len(list)/n]
-	}
-	return some
-}
-
-// groupItems returns the distinct codes with their items, ordered by the groups' ids, and whether these are all.
-func groupItems(s *index.Snapshot) (codes hamming.Codes, groups []Group, all bool, err error) {
-	hits, err := s.Matches(index.Filter{})
-	type group struct {
-		Group
-		code   []uint64
-		labels map[string]int // items with each
-	}
-	var list []*group
-	known := map[string]*group{}
-	for _, h := range Evenly(hits, mostItems) {
-		it := s.Item(h)
-		key := fmt.Sprint(it.Code)
-		g := known[key]
-		if g == nil {
-			g = &group{Group{ID: it.ID}, it.Code, map[string]int{}}
-			known[key], list = g, append(list, g)
-		}
-		g.Items++
-		if it.Label != "" {
-			g.labels[it.Label]++
-		}
-	}
-	codes = hamming.NewCodes(0, s.Bits())
-	for _, g := range Evenly(list, MaxPoints) {
-		for label, n := range g.labels { // the winner does not depend on the order
-			if most := g.labels[g.Label]; n > most || n == most && label < g.Label {
-				g.Label = label
-			}
-		}
-		codes.Data, groups = append(codes.Data, g.code...), append(groups, g.Group)
-	}
-	return codes, groups, len(hits) <= mostItems && len(list) <= MaxPoints, err
-}
-
-// Make lays out the codes of a snapshot.
-func Make(ctx context.Context, s *index.Snapshot) (*Map, error) {
-	codes, groups, all, err := groupItems(s)
+	near, err := neighbours(ctx, codes, detail)
 	if err != nil {
 		return nil, err
 	}
-	y := make([][2]float64, codes.Len())
-	if codes.Len() > 1 {
-		near, err := neighbours(ctx, codes, s.Detail())
-		if err != nil {
-			return nil, err
-		}
-		y = farPlane(codes.Prefix(codes.Bits - s.Detail()))
-		if err := refine(ctx, near, y); err != nil {
-			return nil, err
-		}
-	}
-	m := &Map{Groups: groups, All: all}
-	m.setPositions(y)
-	return m, ctx.Err()
+	y := farPlane(codes.Prefix(codes.Bits - detail))
+	return y, refine(ctx, near, y)
 }
 
-// neighbours finds the nearest codes of each code. Bits of detail weigh as little as in a search.
+// neighbours finds the nearest codes of each code.
 func neighbours(ctx context.Context, codes hamming.Codes, detail int) ([][]int, error) {
 	k := min(neighbourCount, codes.Len()-1)
 	found, err := index.FromCodes(codes).Detailed(detail).Search(ctx, codes, k+1, math.MaxInt, index.Options{})
@@ -200,20 +124,21 @@ func refine(ctx context.Context, near [][]int, y [][2]float64) error {
 	return nil
 }
 
-// setPositions scales positions to 16 bits, with the same scale on both axes.
-func (m *Map) setPositions(y [][2]float64) {
+// packed scales positions to 16 bits, with the same scale on both axes: the longer side runs from 0 to 65535, and the
+// other is centred.
+func packed(y [][2]float64) []byte {
 	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
 	for _, at := range y {
 		for axis, v := range at {
 			low[axis], high[axis] = min(low[axis], v), max(high[axis], v)
 		}
 	}
-	side := max(high[0]-low[0], high[1]-low[1], 1e-9)
-	scaled := func(v float64, axis int) uint16 {
-		v = float64((v-float64((low[axis]+high[axis])/2))/side*math.MaxUint16) + math.MaxUint16/2.0
-		return uint16(min(max(math.Round(v), 0), math.MaxUint16))
-	}
+	side, b := max(high[0]-low[0], high[1]-low[1], 1e-9), []byte{}
 	for _, at := range y {
-		m.X, m.Y = append(m.X, scaled(at[0], 0)), append(m.Y, scaled(at[1], 1))
+		for axis, v := range at {
+			v = float64((v-float64((low[axis]+high[axis])/2))/side*math.MaxUint16) + math.MaxUint16/2.0
+			b = binary.LittleEndian.AppendUint16(b, uint16(min(max(math.Round(v), 0), math.MaxUint16)))
+		}
 	}
+	return b
 }
