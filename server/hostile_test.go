@@ -302,4 +302,8 @@ func TestForeignPages(t *testing.T) {
 		t.Errorf("a page that is allowed: %d, %v", a.StatusCode, h)
 	}
 	open.must(t, 403, "GET", "/v1/server", "", "Origin", "https://shop.example.evil.example")
+	a, err = open.call("OPTIONS", shop+"/items", "", "Origin", "https://shop.example")
+	if err != nil || a.StatusCode != 204 || !strings.Contains(a.Header.Get("Access-Control-Allow-Methods"), "DELETE") {
+		t.Errorf("preflight: %v, %v", a, err)
+	}
 }

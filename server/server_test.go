@@ -5,9 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
@@ -287,49 +285,6 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 	}
 	w.refused(503, "POST", "/v1/collections/shop/reload", nil)
 	w.get(&a, "GET", "/v1/collections/shop", nil) // the old items stay
-}
-
-func TestAccess(t *testing.T) {
-	const read, write = "read-token-read-token", "write-token-write-token"
-	logs := new(logText)
-	w := newShop(t, func(o *server.Options) {
-		o.ReadToken, o.WriteToken, o.LogAll = read, write, true
-		o.Hosts, o.Origins = server.Loopback(), []string{"https://shop.example"}
-		o.Log = slog.New(slog.NewJSONHandler(logs, nil))
-	})
-	const items, search = "/v1/collections/shop/items", "/v1/collections/shop/search?id=3"
-	w.refused(401, "GET", search, nil)
-	w.refused(401, "GET", search, nil, "Authorization", "Basic "+read)
-	w.refused(401, "GET", "/metrics", nil)
-	w.refused(403, "DELETE", items+"/3", nil, "Authorization", "Bearer "+read)
-	w.refused(403, "GET", "/v1/collections/shop/backup", nil, "Authorization", "Bearer "+read)
-	var a found
-	w.get(&a, "GET", search, nil, "Authorization", "Bearer "+read)
-	w.get(&a, "POST", "/v1/collections/shop/search", `{"id": 3}`, "Authorization", "Bearer "+read)
-	status, h, _ := w.call("GET", search, nil, "Authorization", "Bearer "+read, "Origin", "https://shop.example")
-	if status != 200 || h.Get("Access-Control-Allow-Origin") != "https://shop.example" {
-		t.Errorf("a site that is named: %d, %v", status, h)
-	}
-	status, h, _ = w.call("OPTIONS", items, nil, "Origin", "https://shop.example")
-	if status != 204 || !strings.Contains(h.Get("Access-Control-Allow-Methods"), "DELETE") {
-		t.Errorf("preflight: %d, %v", status, h)
-	}
-	for _, open := range []string{"/healthz", "/readyz", "/openapi.json", "/", "/assets/app.js"} {
-		if status, h, _ := w.call("GET", open, nil); status != 200 || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") {
-			t.Errorf("%s: %d", open, status)
-		}
-	}
-	var d struct{ Deleted int }
-	w.get(&d, "DELETE", items+"/3", nil, "Authorization", "Bearer "+write)
-	if text := logs.String(); strings.Contains(text, read) || strings.Contains(text, write) || strings.Count(text, `"request"`) < 10 {
-		t.Errorf("the log: %s", text)
-	}
-	for line := range strings.Lines(logs.String()) {
-		var entry map[string]any
-		if err := json.Unmarshal([]byte(line), &entry); err != nil {
-			t.Errorf("a line of the log: %v: %s", err, line)
-		}
-	}
 }
 
 func TestReadOnly(t *testing.T) {
