@@ -1,11 +1,14 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hashgrove/internal/testkit/needs"
 )
@@ -150,62 +153,63 @@ func bodyMutants(e request) (all []mutant) {
 	with("as a list", "", mustRefuse, "["+e.body+"]")
 	with("as a text", "", mustRefuse, `"`+strings.ReplaceAll(e.body, `"`, `\"`)+`"`)
 	with("null", "null", mustRefuse, "null")
-	root := parseNode(e.body)
-	with("written again", "", mustEqual, root.String())
+	var again bytes.Buffer
+	if err := json.Indent(&again, []byte(e.body), " ", "\t"); err != nil {
+		panic(err)
+	}
+	with("written again", "", mustEqual, again.String())
+	root := parseNode(jsontext.NewDecoder(strings.NewReader(e.body)), "", nil)
 	for n := range root.all() {
-		n.mutants(func(what, names string, want int) {
+		n.mutants(e.body, func(what, names string, want int, body string) {
 			if want == mayDiffer && !slices.Contains(e.free, n.key) {
 				want = mayRefuse
 			}
-			with(what, names, want, root.String())
+			with(what, names, want, body)
 		})
 	}
 	return all
 }
 
-// node is a JSON value that remembers the order of keys and the spelling of numbers.
+// node is a JSON value, and where it stands.
 type node struct {
-	key   string // in its object
-	raw   string // a scalar
-	kind  byte   // { [ " 0 t
-	of    *node
-	parts []*node
-	// What String writes instead.
-	instead string
-	gone    bool
+	key             string // in its object
+	kind            byte   // { [ " 0 t
+	of              *node
+	parts           []*node
+	begin, from, to int // of the key, if it has one, and of the value
 }
 
-func parseNode(text string) *node {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	return readNode(d, "", nil)
-}
-
-func readNode(d *json.Decoder, key string, of *node) *node {
-	token, err := d.Token()
-	if err != nil {
-		panic(err)
-	}
-	n := &node{key: key, of: of}
-	switch v := token.(type) {
-	case json.Delim:
-		n.kind = byte(v)
-		for d.More() {
-			name := key
-			if n.kind == '{' {
-				t, _ := d.Token()
-				name = t.(string)
-			}
-			n.parts = append(n.parts, readNode(d, name, n))
+func parseNode(d *jsontext.Decoder, key string, of *node) *node {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
 		}
-		_, _ = d.Token()
-	case string:
-		n.kind, n.raw = '"', quoted(v)
-	case json.Number:
-		n.kind, n.raw = '0', v.String()
-	case bool:
-		n.kind, n.raw = 't', fmt.Sprint(v)
 	}
+	n := &node{key: key, kind: byte(d.PeekKind()), of: of}
+	if n.kind != '{' && n.kind != '[' {
+		raw, err := d.ReadValue()
+		must(err)
+		n.to = int(d.InputOffset())
+		n.from = n.to - len(raw)
+		return n
+	}
+	_, err := d.ReadToken()
+	must(err)
+	n.from = int(d.InputOffset()) - 1
+	for d.PeekKind() != ']' && d.PeekKind() != '}' {
+		name, begin := key, 0
+		if n.kind == '{' {
+			raw, err := d.ReadValue()
+			must(err)
+			name, begin = strings.Trim(string(raw), `"`), int(d.InputOffset())-len(raw)
+		}
+		p := parseNode(d, name, n)
+		p.begin = begin
+		n.parts = append(n.parts, p)
+	}
+	_, err = d.ReadToken()
+	must(err)
+	n.to = int(d.InputOffset())
 	return n
 }
 
@@ -215,26 +219,6 @@ func quoted(s string) string {
 		panic(err)
 	}
 	return string(b)
-}
-
-func (n *node) String() string {
-	switch {
-	case n.instead != "" || n.gone:
-		return n.instead
-	case len(n.raw) > 0:
-		return n.raw
-	}
-	var parts []string
-	for _, p := range n.parts {
-		text := p.String()
-		if n.kind == '{' && !p.gone {
-			text = quoted(p.key) + " : " + text
-		}
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	return string(n.kind) + strings.Join(parts, " , ") + string(n.kind+2)
 }
 
 // all returns a value and everything in it.
@@ -253,63 +237,54 @@ func (n *node) all() func(func(*node) bool) {
 	}
 }
 
-// mutants calls use with every change of one value while it is made.
-func (n *node) mutants(use func(what, names string, want int)) {
-	at, text := n.key, n.String()
-	try := func(what, names string, want int, gone bool, instead string) {
-		n.gone, n.instead = gone, instead
-		use(what+" "+at, names, want)
-		n.gone, n.instead = false, ""
-	}
+// mutants calls use with a body in which one value, or its key with it, is changed.
+func (n *node) mutants(body string, use func(what, names string, want int, body string)) {
 	if n.of == nil {
 		return
 	}
-	inObject := n.of.kind == '{'
-	if inObject {
-		key := quoted(at) + ":"
-		anyName := n.of.key == "attributes"
+	at, text := n.key, body[n.from:n.to]
+	change := func(what, names string, want int, from int, instead string) {
+		use(what+" "+at, names, want, body[:from]+instead+body[n.to:])
+	}
+	value := func(what, names string, want int, instead string) { change(what, names, want, n.from, instead) }
+	if n.of.kind == '{' {
+		key, anyName := quoted(at)+":", n.of.key == "attributes"
+		member := func(what, names string, instead string) { change(what, names, mustRefuse, n.begin, instead) }
 		if !anyName {
-			try("missing", "", mayDiffer, true, "")
+			use("missing "+at, "", mayDiffer, strings.NewReplacer("{,", "{", ",,", ",", ",}", "}").Replace(body[:n.begin]+body[n.to:]))
 		}
-		try("doubled", at, mustRefuse, true, key+text+","+key+text)
-		try("doubled with null", at, mustRefuse, true, key+text+","+key+"null")
-		try("doubled with another value first", at, mustRefuse, true, key+"0,"+key+text)
-		try("twice, once escaped", at, mustRefuse, true, key+text+`,"\u00`+fmt.Sprintf("%02x", at[0])+at[1:]+`":`+text)
-		if anyName {
-			n.scalarMutants(try)
-			return
+		member("doubled", at, key+text+","+key+text)
+		member("doubled with null", at, key+text+","+key+"null")
+		member("doubled with another value first", at, key+"0,"+key+text)
+		member("twice, once escaped", at, key+text+`,"\u00`+fmt.Sprintf("%02x", at[0])+at[1:]+`":`+text)
+		if !anyName {
+			upper := quoted(strings.ToUpper(at)) + ":"
+			member("in capitals", strings.ToUpper(at), upper+text)
+			member("beside itself in capitals", strings.ToUpper(at), key+text+","+upper+text)
+			member("with a space", "", quoted(at+" ")+":"+text)
+			member("with an unknown neighbour", "nonsense", key+text+`,"nonsense":1`)
 		}
-		try("in capitals", strings.ToUpper(at), mustRefuse, true, quoted(strings.ToUpper(at))+":"+text)
-		try("beside itself in capitals", strings.ToUpper(at), mustRefuse, true, key+text+","+quoted(strings.ToUpper(at))+":"+text)
-		try("with a space", "", mustRefuse, true, quoted(at+" ")+":"+text)
-		try("with an unknown neighbour", "nonsense", mustRefuse, true, key+text+`,"nonsense":1`)
 	}
-	n.scalarMutants(try)
-	if n.kind == '[' && len(n.parts) > 0 {
-		try("with null at the end", at, mustRefuse, false, text[:len(text)-1]+",null]")
-		try("with a comma at the end", "", mustRefuse, false, text[:len(text)-1]+",]")
-	}
-}
-
-// scalarMutants replaces a value by others.
-func (n *node) scalarMutants(try func(what, names string, want int, gone bool, instead string)) {
-	at, text := n.key, n.String()
-	try("null", at, mustRefuse, false, "null")
+	value("null", at, mustRefuse, "null")
 	others := map[byte][]string{
 		'"': {"true", "[]", "{}", "[" + text + "]", "7.5"}, '0': {quoted(text), "true", "[]", "{}", text + "e99", "1e999"},
-		't': {"1", quoted(text), "[]", "{}"}, '[': {"7.5", `"text"`, "true", "{}", "[" + text + "]"}, '{': {"7.5", `"text"`, "true", "[]"},
+		't': {"1", quoted(text), "[]", "{}"}, 'f': {"1", quoted(text), "[]", "{}"},
+		'[': {"7.5", `"text"`, "true", "{}", "[" + text + "]"}, '{': {"7.5", `"text"`, "true", "[]"},
 	}
 	for _, other := range others[n.kind] {
-		want := mayRefuse
 		if n.of.key == "attributes" && other[0] != '[' && other[0] != '{' {
 			continue // attributes are of any of these kinds
 		}
-		try("as "+other, "", want, false, other)
+		value("as "+other, "", mayRefuse, other)
 	}
-	if n.kind == '"' {
+	switch {
+	case n.kind == '"':
 		for _, broken := range []string{"\xff", `\ud800`, `\ud800\ud800`, "\xed\xa0\x80", `\x`, "\n", "\x00"} {
-			try(fmt.Sprintf("with %q", broken), "", mustRefuse, false, text[:len(text)-1]+broken+`"`)
+			value(fmt.Sprintf("with %q", broken), "", mustRefuse, text[:len(text)-1]+broken+`"`)
 		}
+	case n.kind == '[' && len(n.parts) > 0:
+		value("with null at the end", at, mustRefuse, text[:len(text)-1]+",null]")
+		value("with a comma at the end", "", mustRefuse, text[:len(text)-1]+",]")
 	}
 }
 
