@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/internal/index"
-	"hashgrove/internal/store"
+	"hashgrove"
 	"hashgrove/server"
 )
 
@@ -24,17 +23,12 @@ func Example() {
 	}
 	defer os.RemoveAll(folder)
 	path := filepath.Join(folder, "shop.hgi")
-	st, err := store.Create(ctx, path, store.Options{Bits: 8})
+	items := hashgrove.Codes([]hashgrove.Code{{0xf0}, {0x0f}}).WithIDs([]string{"boot", "hat"}).WithLabels([]string{"shoes", "hats"})
+	ix, err := hashgrove.CreateIndex(ctx, path, nil, items)
 	if err != nil {
 		panic(err)
 	}
-	items := index.NewBatch(8)
-	items.Append(index.Item{ID: index.Text("boot"), Code: []uint64{0xf0 << 56}, Label: "shoes"})
-	items.Append(index.Item{ID: index.Text("hat"), Code: []uint64{0x0f << 56}, Label: "hats"})
-	if err := st.Add(ctx, items); err != nil {
-		panic(err)
-	}
-	if err := st.Close(); err != nil {
+	if err := ix.Close(); err != nil {
 		panic(err)
 	}
 

@@ -6,34 +6,19 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"hashgrove/internal/store"
 )
 
 // TestHangUpsAreNoErrors: a client that goes away during a search is no error of the service in its log and its metrics,
 // which would wake somebody up.
 func TestHangUpsAreNoErrors(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.hgi")
-	st, err := store.Create(t.Context(), path, store.Options{Bits: 64})
-	if err == nil {
-		err = st.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	var log bytes.Buffer
-	s, err := New(t.Context(), Options{Collections: []CollectionOptions{{Name: "x", Path: path}}, Hosts: Loopback(),
-		Log: slog.New(slog.NewTextHandler(&log, nil)), LogAll: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s, _ := serveBatch(t, clusters(0, 10, 64, 2))
+	s.log, s.options.LogAll = slog.New(slog.NewTextHandler(&log, nil)), true
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	r := httptest.NewRequestWithContext(gone, "POST", "http://localhost/v1/collections/x/search", strings.NewReader(`{"code":"0123456789abcdef"}`))
+	r := httptest.NewRequestWithContext(gone, "POST", "/v1/collections/shop/search", strings.NewReader(`{"code":"0123456789abcdef"}`))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,27 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"hashgrove"
-	"hashgrove/internal/index"
-	"hashgrove/internal/model"
-	"hashgrove/internal/model/inside"
-	"hashgrove/internal/search"
 	"hashgrove/server"
 )
-
-// gaps returns a model that takes missing values, and rows of which every second has some.
-var gaps = sync.OnceValues(func() (*model.Model, error) {
-	x, labels := gapRows()
-	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels).WithMissing(), hashgrove.Options{Bits: 32, Trees: hashgrove.TreeOptions{Rounds: 5}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"}})
-	if err != nil {
-		return nil, err
-	}
-	return inside.Model(m), nil
-})
 
 func gapRows() (x [][]float32, labels []string) {
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -46,37 +30,25 @@ func gapRows() (x [][]float32, labels []string) {
 	return x, labels
 }
 
-// serveGaps starts a service whose collection, gaps, has vectors with missing values.
-func serveGaps(t *testing.T) (*service, *model.Model, [][]float32) {
-	m, err := gaps()
+// serveGaps starts a service whose collection, gaps, has vectors of which every second has missing values.
+func serveGaps(t *testing.T) (*service, *hashgrove.Model, [][]float32) {
+	x, labels := gapRows()
+	data := hashgrove.Rows(x, labels).WithMissing()
+	m, err := hashgrove.Train(ctx, data, hashgrove.Options{
+		Bits: 32, Trees: hashgrove.TreeOptions{Rounds: 5}, FastHash: hashgrove.FastHashOptions{LinearColumns: "off"},
+	})
 	ok(t, err)
-	if !m.TakesMissing() {
-		t.Fatal("the model takes no missing values")
-	}
-	x, _ := gapRows()
-	b := index.NewBatch(32)
-	b.Fingerprint = m.Fingerprint()
 	table := "id,1,2,3,4,5\n"
 	for i, row := range x {
-		code, err := m.EncodeRow(row)
-		ok(t, err)
-		b.Append(index.Item{ID: index.Int(int64(i)), Code: code})
-		table += fmt.Sprint(i)
-		for _, v := range row {
-			if table += ","; v == v {
-				table += fmt.Sprint(v)
-			}
-		}
-		table += "\n"
+		table += fmt.Sprint(i) + strings.NewReplacer("[", ",", "null", "", "]", "\n").Replace(jsonVector(row))
 	}
 	dir := t.TempDir()
-	writeIndex(t, filepath.Join(dir, "gaps.hgi"), m, b)
-	ok(t, os.WriteFile(filepath.Join(dir, "gaps.csv"), []byte(table), 0o600))
-	return serve(t, func(o *server.Options) {
-		o.Collections = append(o.Collections, server.CollectionOptions{
-			Name: "gaps", Path: filepath.Join(dir, "gaps.hgi"), Vectors: filepath.Join(dir, "gaps.csv"),
-		})
-	}), m, x
+	o := server.CollectionOptions{Name: "gaps", Path: filepath.Join(dir, "gaps.hgi"), Vectors: filepath.Join(dir, "gaps.csv")}
+	ix, err := hashgrove.CreateIndex(ctx, o.Path, m.Model, data)
+	ok(t, err)
+	ok(t, ix.Close())
+	ok(t, os.WriteFile(o.Vectors, []byte(table), 0o600))
+	return serve(t, func(all *server.Options) { all.Collections = append(all.Collections, o) }), m.Model, x
 }
 
 // jsonVector writes a vector as JavaScript does: what is no number becomes null.
@@ -106,9 +78,9 @@ func TestNullIsMissing(t *testing.T) {
 	for i, row := range x {
 		var packed struct{ Codes []string }
 		ok(t, json.Unmarshal([]byte(s.must(t, 200, "POST", gaps+"/encode", packFloats(row...), "Content-Type", "application/octet-stream")), &packed))
-		code, err := m.EncodeRow(row)
+		code, err := m.Encode(row)
 		ok(t, err)
-		if want := search.HexCode(code, 32); a.Codes[i] != want || packed.Codes[0] != want {
+		if want := code.String(); a.Codes[i] != want || packed.Codes[0] != want {
 			t.Errorf("row %d: JSON %s, packed %s, the model %s", i, a.Codes[i], packed.Codes[0], want)
 		}
 	}
