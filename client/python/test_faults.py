@@ -5,7 +5,6 @@ HASHGROVE_BINARY names the program; client/notebook_test.go builds it and runs t
 import contextlib
 import faulthandler
 import gc
-import multiprocessing
 import os
 import pathlib
 import signal
@@ -23,8 +22,6 @@ import numpy as np
 import hashgrove
 from hashgrove import FastHash, Index, worker
 from test_notebook import clouds
-
-LONG = bool(os.environ.get("HASHGROVE_LONG"))
 
 
 class Sparse:
@@ -65,7 +62,6 @@ class BadInput(unittest.TestCase):
                         self.assertFalse(hasattr(h, "model_"))
                     except Exception as e:
                         self.fail(f"fit {i}: {type(e).__name__}: {e}")
-        print(f"{learned} fits of bad input learned, {refused} were refused")
         self.assertTrue(learned > 40 and refused > 50)
 
     def test_transforms(self):
@@ -75,8 +71,6 @@ class BadInput(unittest.TestCase):
                           (np.full((2, 12), 1e300), "float32"), (X[:0], "0 sample"), (Sparse(), "sparse")):
             with self.assertRaisesRegex((ValueError, TypeError), word):
                 h.transform(bad)
-        with self.assertRaises(hashgrove.NotFittedError):
-            FastHash().transform(X)
 
 
 @unittest.skipUnless(os.path.exists("/proc/self/stat"), "without /proc nobody can see what is left behind")
@@ -159,19 +153,13 @@ class Processes(unittest.TestCase):
                         os._exit(not (same and fresh))
                     os._exit(2)
                 self.assertEqual(os.waitpid(child, 0)[1], 0)
-                with multiprocessing.get_context("fork").Pool(3) as pool:
-                    made = pool.map(self.hasher.transform, [self.X[i::7] for i in range(7)])
-                    pool.close()
-                    pool.join()
-            for i in range(7):
-                np.testing.assert_array_equal(made[i], self.codes[i::7])
             np.testing.assert_array_equal(shop.search(self.X[:3], k=3).ids, want)
             np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
 
     def test_interrupt(self):
         """Ctrl-C ends a training, leaves no process and no file, and an index in memory stays what it is."""
         script = textwrap.dedent("""
-            import os, signal, sys, threading, time, tempfile
+            import os, signal, sys, threading, tempfile
             import numpy as np
             from hashgrove import FastHash, Index
             from test_faults import children
@@ -181,27 +169,17 @@ class Processes(unittest.TestCase):
             shop = Index(hasher)
             shop.add(range(len(X)), X)
             want = shop.search(X[:50], k=3).ids
-            for wait in (0.05, 0.6):
-                before = children()
+            before = children()
+            for wait in (0.05, 0.6, *[0.02] * 100):
                 try:
                     threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT)).start()
+                    while wait < 0.05:
+                        assert (shop.search(X[:50], k=3).ids == want).all()
                     FastHash(bits=512, effort="best").fit(X, y)
                     sys.exit("it was not interrupted")
                 except KeyboardInterrupt:
-                    pass
-                if children() - before:
-                    sys.exit(f"processes are left: {children() - before}")
-            stop = time.monotonic() + 3
-            rounds = interrupts = 0
-            while time.monotonic() < stop:
-                try:
-                    threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
-                    while True:
-                        assert (shop.search(X[:50], k=3).ids == want).all()
-                        rounds += 1
-                except KeyboardInterrupt:
-                    interrupts += 1
-            assert (shop.search(X[:50], k=3).ids == want).all() and interrupts > 3, (rounds, interrupts)
+                    assert children() == before
+            assert (shop.search(X[:50], k=3).ids == want).all()
             print("fine", os.listdir(tempfile.gettempdir()))
         """)
         here = pathlib.Path(__file__).parent
@@ -238,9 +216,7 @@ class Processes(unittest.TestCase):
                 return [resident(pid) for pid in (os.getpid(), worker.shared().pid, shop.pid)]
 
             first = calls(300)
-            rounds = 10_000 if LONG else 1000
-            then = calls(rounds)
-            print(f"resident before and after {rounds} calls, in megabytes: {first} {then}")
+            then = calls(10_000 if os.environ.get("HASHGROVE_LONG") else 1000)
             for before, after in zip(first, then):
                 self.assertLess(after, before + 64)
 

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import warnings
@@ -145,6 +146,8 @@ class SameAsTheCommand(Case):
         with Index(self.hasher) as shop:
             shop.add(range(len(self.X)), self.X, labels=self.y)
             shop.save(self.path("s.hgi"))
+            with self.assertRaises(hashgrove.Error):
+                shop.save(self.path("s.hgi"))
             np.save(self.path("q.npy"), self.X[:7])
             answer = json.loads(run("search", self.path("s.hgi"), self.path("q.npy"), "-k", "5", "--where", 'label != "1"', "--json"))
             found = shop.search(self.X[:7], k=5, where='label != "1"')
@@ -193,8 +196,6 @@ class Estimator(Case):
     def test_params(self):
         h = FastHash(bits=8, options={"rounds": 3})
         self.assertEqual(h.set_params(bits=16).get_params()["bits"], 16)
-        with self.assertRaises(ValueError):
-            h.set_params(bitz=3)
         for bad, word in (({"bits": 0}, "bits"), ({"bits": "many"}, "bits"), ({"method": "magic"}, "magic"),
                           ({"effort": "heroic"}, "heroic"), ({"options": {"roundz": 1}}, "did you mean rounds"), ({"options": {"deepth": 1}}, "did you mean depth"),
                           ({"threads": 1, "n_jobs": 1}, "n_jobs"), ({"n_jobs": 1.5}, "threads"), ({"random_state": -1}, "seed"),
@@ -204,8 +205,7 @@ class Estimator(Case):
         self.assertEqual(FastHash(8, "quick", random_state=np.random.RandomState(1)).fit(self.X, self.y).model_.bits, 8)
         for n, threads in ((None, 0), (3, 3), (-1, os.cpu_count()), (-10**5, 1)):
             self.assertEqual(FastHash(n_jobs=n)._options().get("threads", 0), threads)
-        self.assertEqual(FastHash(24, "quick", random_state=3, n_jobs=-1).fit(self.X, self.y).transform(self.X[:9]).tolist(),
-                         self.hasher.transform(self.X[:9]).tolist())
+        self.assertEqual(FastHash(24, "quick", random_state=3, n_jobs=-1).fit(self.X, self.y).model_, self.hasher.model_)
 
     def test_missing_values(self):
         X = self.X.copy()
@@ -219,23 +219,17 @@ class Estimator(Case):
 
     def test_score_and_looks(self):
         self.assertGreater(self.hasher.score(self.X, self.y), 0.5)
-        for thing in (self.hasher, self.hasher.model_):
-            self.assertIn("new items", thing._repr_html_())
-            self.assertNotIn("<script", thing._repr_html_())
+        self.assertIn("new items", self.hasher.model_._repr_html_())
         self.assertIn("24 bits", repr(self.hasher.model_))
-        self.assertIn("FastHash", repr(FastHash()))
         self.assertIn("fasthash", hashgrove.methods())
         self.assertRegex(hashgrove.__version__, r"^\d+\.\d+\.\d+")
 
     def test_warnings_and_bar(self):
         X = self.X.copy()
         X[0] = 1e6  # which leaves all others one bin
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
-            with contextlib.redirect_stderr(io.StringIO()) as shown:
-                FastHash(8, "paper", options={"rounds": 3}, verbose=True).fit(X, self.y)
+        with self.assertWarns(UserWarning), contextlib.redirect_stderr(io.StringIO()) as shown:
+            FastHash(8, "paper", options={"rounds": 3}, verbose=True).fit(X, self.y)
         self.assertIn("learning bits [", shown.getvalue())
-        self.assertTrue(any(issubclass(w.category, UserWarning) for w in seen))
 
 
 class Indexes(Case):
@@ -270,11 +264,8 @@ class Indexes(Case):
         found = shop.search(X[:5], k=3, rank="hamming")
         self.assertEqual((found.ids.shape, found.distances.dtype), ((5, 3), np.int32))
         self.assertTrue((found.distances[:, 0] == 0).all())
-        one = shop.search(X[0], k=3, rank="hamming", where="price < 200")
-        self.assertEqual(one.ids.shape, (3,))
-        hit = one.hits[0]
-        self.assertEqual((hit["id"], hit.id, hit.distance), (one.ids[0], one.ids[0], 0))
-        self.assertIn("Hit('item-", repr(hit))
+        hit = shop.search(X[0], k=3, rank="hamming", where="price < 200").hits[0]
+        self.assertEqual((hit["id"], hit.id, hit.distance), (ids[0], ids[0], 0))
         self.assertIn("<table", hit._repr_html_() + found._repr_html_())
         codes = self.hasher.transform(X)
         np.testing.assert_array_equal(shop.search(codes=codes[:5], k=3, rank="hamming").ids, found.ids)
@@ -282,12 +273,11 @@ class Indexes(Case):
         bare = shop.search(X[:5], k=3, rank="hamming", fields=[])
         np.testing.assert_array_equal(bare.ids, found.ids)
         self.assertEqual(bare.hits[1][2], {"id": found.ids[1, 2], "distance": found.distances[1, 2]})
-        within = shop.search(X[:2], radius=1)
-        self.assertTrue((within.distances <= 1).all())
+        self.assertTrue((shop.search(X[:2], radius=1).distances <= 1).all())
         self.assertEqual(shop.explain(ids[1], vector=X[0])["id"], ids[1])
         self.assertEqual(shop.patch(ids[:2], labels=["a", "b"]), 2)
-        self.assertEqual(shop.item(ids[0])["label"], "a")
-        self.assertEqual(shop.item(ids[0])["attributes"]["price"], 0)
+        item = shop.item(ids[0])
+        self.assertEqual((item["label"], item["attributes"]["price"]), ("a", 0))
         self.assertEqual([i["id"] for i in shop.items("price < 30", page=7)], ids[:30])
         self.assertEqual(shop.delete(where="price < 30", dry_run=True), 30)
         self.assertEqual(shop.delete(where="price < 30"), 30)
@@ -320,16 +310,6 @@ class Indexes(Case):
         shop.put(ids[60:61], X[60:61])
         self.assertIn("items", repr(shop))
 
-    def test_saved_and_whole_ids(self):
-        with Index(self.hasher) as shop:
-            shop.put(np.arange(len(self.X)), self.X)
-            self.assertEqual(shop.search(self.X[:2], k=1).ids.dtype, np.int64)
-            shop.save(self.path("new.hgi"))
-            with self.assertRaises(hashgrove.Error):
-                shop.save(self.path("new.hgi"))
-        info = json.loads(run("info", self.path("new.hgi"), "--json"))
-        self.assertEqual(info["items"], len(self.X))
-
     def test_threads(self):
         with Index(self.hasher) as shop, ThreadPoolExecutor(8) as pool:
             shop.put(range(len(self.X)), self.X)
@@ -361,22 +341,19 @@ class Services(Case):
         cls.addClassCleanup(started.__exit__, None, None, None)
         cls.shop, cls.style = cls.client["shop"], cls.client["style"]
 
-    def test_server(self):
-        self.assertEqual(self.client.server()["access"], "write")
-        self.assertEqual([(c["name"], c["dims"], c["bits"]) for c in self.client.collections()],
-                         [("shop", self.X.shape[1], 24), ("style", self.X.shape[1], 19)])
-        self.assertEqual(self.shop.about()["bits"], 24)
-
     def test_search(self):
+        self.assertEqual(self.client.server()["access"], "write")
+        self.assertEqual([(c["name"], c["bits"]) for c in self.client.collections()], [("shop", 24), ("style", 19)])
         X, by = self.X, dict(k=5, rank="hamming")
+        codes, margins = self.shop.encode(X, margins=True)
+        np.testing.assert_array_equal(np.unpackbits(codes, axis=1), margins > 0)
         found = self.shop.search(X, **by)
         self.assertEqual((found.ids.shape, found.ids.dtype, found.distances.dtype), ((len(X), 5), np.int64, np.int32))
         self.assertTrue((np.diff(found.distances) >= 0).all())
         D, I = found
         self.assertTrue(D is found.distances and I is found.ids)
         for other in (self.shop.search(X[7].astype(np.float64), **by), self.shop.search(list(map(float, X[7])), fields=[], **by),
-                      self.shop.search(codes=self.hasher.transform(X)[7], **by), self.shop.search(ids=7, **by),
-                      self.shop.search(ids=np.int64(7), fields=["label"], **by)):
+                      self.shop.search(codes=codes[7], **by), self.shop.search(ids=np.int64(7), fields=["label"], **by)):
             np.testing.assert_array_equal(other.ids, found.ids[7])
             np.testing.assert_array_equal(other.distances, found.distances[7])
         np.testing.assert_array_equal(self.shop.search(np.asfortranarray(X), **by).ids, found.ids)
@@ -411,12 +388,6 @@ class Services(Case):
         self.assertGreater(max(counts), min(counts))
         np.testing.assert_array_equal((found.distances >= 0).sum(axis=1), counts)
 
-    def test_encode(self):
-        codes, margins = self.shop.encode(self.X, margins=True)
-        np.testing.assert_array_equal(codes, self.hasher.transform(self.X))
-        np.testing.assert_array_equal(self.shop.encode(self.X[3]), codes[3])
-        np.testing.assert_array_equal(np.unpackbits(codes, axis=1), margins > 0)
-
     def test_changes(self):
         written = self.style.put([1000, "a/b ?", np.int64(1002)], self.X[:3], labels=["x", "", "y"], tags=[["t"], [], ["u", "v"]],
                                  attributes=[{"price": np.float32(1.5)}, {}, {"price": 2, "maker": "Grove"}])
@@ -448,32 +419,26 @@ class Services(Case):
         ):
             with self.assertRaises(ValueError):
                 wrong()
-        sparse = type("Sparse", (), {"tocsr": None, "ndim": 2, "shape": (1, 4)})()
-        with self.assertRaisesRegex(TypeError, "sparse"):
-            self.shop.search(sparse)
 
     def test_unreachable(self):
         """Nobody listens, does not speak HTTP, or hangs up: an Error that names the service, and an OSError as before."""
         for answer in (None, b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut"):
-            with socket.socket() as listener, ThreadPoolExecutor(1) as pool:
+            with socket.socket() as listener:
                 listener.bind(("127.0.0.1", 0))
                 where = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
                 def reply():
-                    connection, _ = listener.accept()
-                    with connection:
+                    with listener.accept()[0] as connection:
                         connection.recv(1 << 16)
                         connection.sendall(answer)
 
                 if answer is not None:
                     listener.listen()
-                    pool.submit(reply)
-                with self.assertRaises(hashgrove.Unreachable) as caught:
+                    threading.Thread(target=reply, daemon=True).start()
+                with self.assertRaisesRegex(hashgrove.Unreachable, where) as caught:
                     Client(where, TOKEN).server()
                 self.assertIsInstance(caught.exception, (hashgrove.Error, OSError))
-                self.assertIn(where, str(caught.exception))
                 self.assertNotIn(TOKEN, str(caught.exception))
-                self.assertIsNotNone(caught.exception.__cause__)
 
 
 class Codes(Case):

@@ -2,7 +2,6 @@
 
 HASHGROVE_BINARY names the program; client/notebook_test.go builds it and runs this."""
 
-import os
 import pickle
 import unittest
 import warnings
@@ -19,9 +18,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from hashgrove import FastHash, Index, compare
 from test_notebook import clouds
 
-# What check_estimator asks for and FastHash does not do, with the reason. There is nothing.
-SKIPPED = {}
-
 
 class Conventions(unittest.TestCase):
     def test_check_estimator(self):
@@ -31,14 +27,11 @@ class Conventions(unittest.TestCase):
             # Since 1.6 the list has another name, and entries of it are called alike.
             for estimator, check in _checks(hasher):
                 name = getattr(check, "func", check).__name__
-                if name in SKIPPED:
-                    continue
                 with self.subTest(check=name, method=hasher.method), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     check(estimator)
                     done.append(name)
-        print(f"scikit-learn {sklearn.__version__}: {len(done)} checks, skipped {sorted(SKIPPED)}")
-        self.assertGreater(len(done), 90)
+        self.assertGreater(len(done), 90, sklearn.__version__)
 
     def test_tools(self):
         X, y = clouds(240)
@@ -46,17 +39,12 @@ class Conventions(unittest.TestCase):
         pipe = make_pipeline(StandardScaler(), hasher.set_params(output="bits"), BernoulliNB()).fit(X, y)
         self.assertGreater(pipe.score(X, y), 0.7)
         self.assertEqual(pickle.loads(pickle.dumps(pipe)).predict(X).tolist(), pipe.predict(X).tolist())
-        self.assertEqual(clone(pipe)[1].get_params(), pipe[1].get_params())
         self.assertFalse(hasattr(clone(pipe)[1], "model_"))
         search = GridSearchCV(FastHash(effort="quick"), {"bits": [2, 8], "options": [{"rounds": 2}, {"rounds": 8}]}, cv=3).fit(X, y)
-        self.assertIn(search.best_params_["bits"], (2, 8))
-        self.assertEqual(len(search.cv_results_["mean_test_score"]), 4)
         self.assertTrue(np.isfinite(search.cv_results_["mean_test_score"]).all())
         self.assertGreater(cross_val_score(hasher, X, y, cv=2, n_jobs=2).mean(), 0.4)
         tags = [["a"] * bool(c & 1) + ["b"] * bool(c & 2) + ["c"] for c in y]
-        binary = MultiLabelBinarizer().fit(tags)
-        one = FastHash(8, "quick", min_shared=2).fit(X, tags)
-        self.assertEqual(list(one.classes_), list(binary.classes_))
+        self.assertEqual(FastHash(8, "quick", min_shared=2).fit(X, tags).classes_.tolist(), ["a", "b", "c"])
         for sparse in (False, True):
             matrix = MultiLabelBinarizer(sparse_output=sparse).fit_transform(tags)
             self.assertEqual(FastHash(8, "quick").fit(X, matrix).classes_.tolist(), ["0", "1", "2"])
@@ -103,22 +91,6 @@ class Frames(unittest.TestCase):
             gaps.iloc[5] = missing
             with self.assertRaisesRegex(ValueError, "row 5"):
                 FastHash(8, "quick").fit(self.frame, gaps)
-
-    def test_other_frames(self):
-        """What frames of polars have; Debian has no polars."""
-        class Frame:
-            def __init__(self, frame):
-                self.columns, self._frame = list(frame.columns), frame
-
-            def __array__(self, *args, **kwargs):
-                return self._frame.to_numpy()
-
-            def __len__(self):
-                return len(self._frame)
-
-        h = FastHash(bits=8, effort="quick").fit(Frame(self.frame), self.y)
-        self.assertEqual(h.feature_names_in_.tolist(), ["red", "green", "blue"])
-        np.testing.assert_array_equal(h.transform(Frame(self.frame)), h.transform(self.frame))
 
     def test_attributes_and_table(self):
         h = FastHash(bits=16, effort="quick").fit(self.frame, self.y)

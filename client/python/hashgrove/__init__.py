@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
             return metadata.version("hashgrove")
         except metadata.PackageNotFoundError:
             from . import worker
-            return worker.shared().hello()["version"]
+            return worker.shared().call("hello")[0]["version"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -65,4 +65,4 @@ def load(path: Any) -> Any:
 def methods() -> list:
     """The names of all methods, FastHash first."""
     from . import worker
-    return [m["name"] for m in worker.shared().hello()["methods"]]
+    return [m["name"] for m in worker.shared().call("hello")[0]["methods"]]

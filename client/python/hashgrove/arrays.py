@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .service import Invalid, _label as label
-from .worker import Blocks
 
 
 def names_of(X: Any) -> list[str] | None:
@@ -25,9 +24,8 @@ def names_of(X: Any) -> list[str] | None:
     return names
 
 
-def rows(X: Any, what: str = "X", *, one: bool = False) -> Blocks:
-    """Vectors as an array of two dimensions to send: bytes as they are, all else as float32. With one, an array
-    of one dimension is one vector."""
+def rows(X: Any, what: str = "X", *, one: bool = False) -> np.ndarray:
+    """Vectors as an array of bytes or floats with two dimensions. With one, an array of one dimension is one vector."""
     if hasattr(X, "tocsr"):
         raise TypeError(f"{what} is a sparse matrix, but dense data is required: use {what}.toarray(), or make its vectors "
                         "shorter first, for instance with TruncatedSVD")
@@ -55,7 +53,7 @@ def rows(X: Any, what: str = "X", *, one: bool = False) -> Blocks:
     if 0 in a.shape:
         raise Invalid(f"Found array with {a.shape[0]} sample(s) and {a.shape[1]} feature(s) (shape={a.shape}) while a minimum of 1 "
                       "is required.")
-    return Blocks(a, "u1" if a.dtype.kind == "b" or a.dtype == np.uint8 else "f4")
+    return a if a.dtype.kind == "f" or a.dtype == np.uint8 else a.astype(np.float32)
 
 
 def _missing(v: Any) -> bool:

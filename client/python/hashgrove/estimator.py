@@ -34,17 +34,11 @@ except ImportError:
 
         def set_params(self, **params: Any) -> Any:
             """Set parameters by name."""
-            for name, value in params.items():
-                if name not in self._get_param_names():
-                    raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: "
-                                     f"{self._get_param_names()!r}.")
-                setattr(self, name, value)
+            wrong = sorted(set(params) - set(self._get_param_names()))
+            if wrong:
+                raise ValueError(f"Invalid parameter {wrong[0]!r} for estimator {self}.")
+            vars(self).update(params)
             return self
-
-        def __repr__(self) -> str:
-            default = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items()}
-            changed = (f"{n}={v!r}" for n, v in self.get_params().items() if v is not default[n] and v != default[n])
-            return f"{type(self).__name__}({', '.join(changed)})"
 
     class TransformerMixin:  # type: ignore[no-redef]
         """What scikit-learn's class of this name does."""
@@ -132,10 +126,8 @@ class FastHash(TransformerMixin, BaseEstimator):
                              "detail_bits": self.detail_bits, "effort": "" if self.effort == "normal" else self.effort or ""}
         if not self.bits:
             raise Invalid("bits is 0: ask for 1 or more")
-        if self.validation is not None:
-            o["validation"] = self.validation or -1.0  # 0 would be the default
-        if self.min_shared != 2:
-            o["min_shared"] = self.min_shared
+        o["validation"] = 0.0 if self.validation is None else self.validation or -1.0  # 0 would be the default
+        o["min_shared"] = 0 if self.min_shared == 2 else self.min_shared
         if self.sample is not None:
             o["sample_similar"], o["sample_dissimilar"] = (
                 self.sample if isinstance(self.sample, (tuple, list)) else (self.sample, self.sample))
@@ -203,21 +195,14 @@ class FastHash(TransformerMixin, BaseEstimator):
     @classmethod
     def from_model(cls, model: Model) -> FastHash:
         """A fitted FastHash of a model that was trained elsewhere."""
-        info = model.about["info"]
-        made = cls(bits=model.bits - model.about.get("detail_bits", 0), method=model.method,
-                   detail_bits=model.about.get("detail_bits", 0), missing=model.about.get("missing", False))
+        info, detail = model.about["info"], model.about.get("detail_bits", 0)
+        made = cls(bits=model.bits - detail, method=model.method, detail_bits=detail, missing=model.about.get("missing", False))
         made.model_, made.n_features_in_, made.report_ = model, model.dim, {}
         if info.get("features"):
             made.feature_names_in_ = np.array(info["features"], dtype=object)
         if info.get("classes"):
             made.classes_ = np.array(info["classes"], dtype=object)
         return made
-
-    def _repr_html_(self) -> str:
-        return self.model_._repr_html_() if hasattr(self, "model_") else f"<code>{self!r}</code>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _more_tags(self) -> dict:  # scikit-learn before 1.6
         return {"requires_y": True, "allow_nan": bool(self.missing), "preserves_dtype": []}

@@ -3,7 +3,6 @@ requests of a service, so an Index is a Collection whose client asks it and not 
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import threading
@@ -12,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays
 from .model import Model
 from .service import Client, Collection, Error, Invalid, _id, _plain
 from .worker import Worker, WorkerDied
@@ -76,10 +74,6 @@ class _Here(Client):
                 self._open()
             session = self._session
         return self._worker.call(op, params, parts, session=session)
-
-    def _rows(self, vectors: Any) -> tuple[Any, bool]:
-        one = (vectors.ndim if hasattr(vectors, "ndim") else np.ndim(vectors[0]) + 1 if len(vectors) else 2) == 1
-        return arrays.rows(vectors, "vectors", one=one), one
 
     def _send(self, method: str, path: str, body: Any, vectors: Any, headers: dict, safe: bool) -> tuple[int, dict, Any]:
         if vectors is not None and body is None:
@@ -170,15 +164,10 @@ class Index(Collection):
         return Index, (None, self.path)
 
     def __repr__(self) -> str:
-        if not self.client.close.alive:
-            return f"Index({self.client!r}, closed)"
         try:
             return f"Index({len(self)} items {self.client!r})"
         except Error as e:
             return f"Index({self.client!r}: {e})"
-
-    def _repr_html_(self) -> str:
-        return f"<div>{html.escape(repr(self))}</div>" + (self.client.model._repr_html_() if self.client.model else "")
 
 
 def _model(m: Any) -> Model:

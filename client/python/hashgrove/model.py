@@ -14,7 +14,7 @@ import numpy as np
 
 from . import arrays, worker
 from .service import Invalid, code_picture, table
-from .worker import Blocks, WorkerDied
+from .worker import WorkerDied
 
 __all__ = ["Model"]
 
@@ -72,12 +72,6 @@ class Model:
     def __reduce__(self) -> Any:
         return functools.partial(Model, about=self._about), (self._data,)
 
-    def __copy__(self) -> Model:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Model:  # it never changes
-        return self
-
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Model) and self._data == other._data
 
@@ -130,7 +124,7 @@ class Model:
                 known = about.pop("model")
                 self._about = self._about or about
                 self._numbers[session] = known
-                weakref.finalize(self, _free, weakref.ref(session), known)
+                weakref.finalize(self, session.free, known)
             return known
 
     def encode(self, X: Any, *, output: str = "packed", threads: int | None = None) -> np.ndarray:
@@ -140,7 +134,7 @@ class Model:
         made = self._codes(arrays.rows(X, one=one), output, threads, "the model")
         return made[0] if one else made
 
-    def _codes(self, x: Blocks, output: str, threads: int | None, who: str) -> np.ndarray:
+    def _codes(self, x: np.ndarray, output: str, threads: int | None, who: str) -> np.ndarray:
         if output not in OUTPUTS:
             raise Invalid(f"output is {output!r}: choose one of {', '.join(OUTPUTS)}")
         if x.shape[1] != self.dim:
@@ -155,7 +149,7 @@ class Model:
                 made = made.astype(np.int8) * 2 - 1
         return made
 
-    def _encode(self, x: Blocks, margins: bool, threads: int | None) -> np.ndarray:
+    def _encode(self, x: np.ndarray, margins: bool, threads: int | None) -> np.ndarray:
         """Send the rows in blocks, some of them ahead of the answers."""
         w = worker.shared()
         session = w.session()
@@ -168,8 +162,7 @@ class Model:
         try:
             while True:
                 for first in itertools.islice(firsts, _ahead - len(asked)):
-                    block = Blocks(x.array[first:first + each], x.type)
-                    asked.append(worker.Request(session, "encode", {**params, "first": first}, [block]))
+                    asked.append(worker.Request(session, "encode", {**params, "first": first}, [x[first:first + each]]))
                 if not asked:
                     return made[0] if len(made) == 1 else np.concatenate(made)
                 made.append(asked[0].result()[1][0])
@@ -196,9 +189,8 @@ class Model:
 
     def _repr_html_(self) -> str:
         info, about = self.about["info"], self.about
-        lines = {"method": self.method, "codes": f"{self.bits} bits", "vectors": f"{self.dim} dimensions"}
-        if about.get("detail_bits"):
-            lines["codes"] += f", of which {about['detail_bits']} are detail"
+        lines = {"method": self.method, "vectors": f"{self.dim} dimensions",
+                 "codes": f"{self.bits} bits, of which {about.get('detail_bits', 0)} are detail"}
         if info.get("runs"):
             lines["learned from"] = f"{info['runs'][-1].get('rows', 0)} rows, seed {info['runs'][-1]['seed']}"
         if info.get("classes"):
@@ -208,12 +200,6 @@ class Model:
                 lines[name] = f"MAP {_best(figures):.3f}"
         lines.update({"searches rank by": about["rank"], "fingerprint": self.fingerprint[:16]})
         return code_picture(bytes.fromhex(self.fingerprint[:16])) + table(list(lines.items()))
-
-
-def _free(session: Any, number: int) -> None:
-    s = session()
-    if s is not None:
-        s.free(number)
 
 
 def _best(figures: Any) -> float:

@@ -1,5 +1,4 @@
-"""A client for the HTTP service of Hashgrove (hashgrove serve), in one file that can also be copied and used alone: it
-needs the standard library and numpy.
+"""A client for the HTTP service of Hashgrove (hashgrove serve).
 
     from hashgrove import Client
     c = Client("http://127.0.0.1:8080")
@@ -219,14 +218,9 @@ class Client:
 
     def _rows(self, vectors):
         """Vectors as rows to send, and whether they are one vector."""
-        if hasattr(vectors, "tocsr"):
-            raise TypeError("vectors is a sparse matrix, but dense data is required: use vectors.toarray()")
-        rows = np.asarray(vectors)
-        if rows.ndim not in (1, 2):
-            raise Invalid(f"an array of {rows.ndim} dimensions: vectors have one, and rows of vectors two")
-        if rows.dtype == object:
-            raise Invalid("vectors of different lengths, or values that are no numbers")
-        return np.ascontiguousarray(np.atleast_2d(rows)), rows.ndim == 1
+        from . import arrays
+        one = (vectors.ndim if hasattr(vectors, "ndim") else np.ndim(vectors[0]) + 1 if len(vectors) else 2) == 1
+        return arrays.rows(vectors, "vectors", one=one), one
 
     def _ask(self, method, path, body=None, *, query=None, vectors=None, safe=False):
         """Send a request, whose body is JSON and may have vectors beside it, and return what the answer says."""
@@ -249,7 +243,7 @@ class Client:
         that the server has closed meanwhile is replaced; a write must not be sent twice, so it begins with a new one."""
         if vectors is not None and body is None:
             out = io.BytesIO()
-            np.lib.format.write_array(out, vectors, allow_pickle=False)  # numbers become float32 at the server
+            np.lib.format.write_array(out, np.ascontiguousarray(vectors), allow_pickle=False)  # numbers become float32 at the server
             body, headers["Content-Type"] = out.getvalue(), "application/x-npy"
         elif body is not None:
             if vectors is not None:
@@ -267,19 +261,14 @@ class Client:
                 connection.request(method, path, body, headers)
                 response = connection.getresponse()
                 return response.status, response.headers, response.read()
-            except (http.client.RemoteDisconnected, ConnectionError) as e:
+            except BaseException as e:
                 self.close()
-                if not used:
-                    raise self._unreachable(e) from e
-            except (OSError, http.client.HTTPException) as e:
-                self.close()
-                raise self._unreachable(e) from e
-            except BaseException:
-                self.close()
-                raise
-
-    def _unreachable(self, e):
-        return Unreachable(f"no answer from {self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}: {e or type(e).__name__}")
+                if used and isinstance(e, ConnectionError):
+                    continue
+                if not isinstance(e, (OSError, http.client.HTTPException)):
+                    raise
+                where = f"{self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}"
+                raise Unreachable(f"no answer from {where}: {e or type(e).__name__}") from e
 
     def _connect(self):
         host, port = self._parts.hostname, self._parts.port
@@ -341,16 +330,11 @@ class Collection:
 
     def explain(self, id, *, vector=None, code=None, query_id=None, picture=None):
         """Why an item is near a vector, a code, another item or a picture, as a dict."""
-        query = {}
-        if vector is not None:
-            query["vector"] = np.asarray(vector, dtype=float).tolist()
-        if code is not None:
-            query["code"] = _hex(code)[0]
-        if query_id is not None:
-            query["id"] = _id(query_id)
-        if picture is not None:
-            query["picture"] = base64.b64encode(picture).decode()
-        return self.client._ask("POST", _path(self.name, "explain"), {"query": query, "id": _id(id)}, safe=True)
+        query = {"vector": None if vector is None else np.asarray(vector, dtype=float), "code": None if code is None else _hex(code)[0],
+                 "id": None if query_id is None else _id(query_id),
+                 "picture": None if picture is None else base64.b64encode(picture).decode()}
+        body = {"query": {name: value for name, value in query.items() if value is not None}, "id": _id(id)}
+        return self.client._ask("POST", _path(self.name, "explain"), body, safe=True)
 
     def encode(self, vectors=None, *, pictures=None, margins=False):
         """Codes of vectors (array of one row or of many) or of pictures (a list of the bytes of files): an array of uint8

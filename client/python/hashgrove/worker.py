@@ -28,7 +28,6 @@ __all__ = ["Worker", "WorkerDied", "program"]
 
 PROTOCOL = 3
 _types = {"f4": "<f4", "u1": "|u1", "i4": "<i4", "i8": "<i8"}
-_small = 1 << 16  # bytes of a frame that one call writes
 
 
 class WorkerDied(Error, RuntimeError):
@@ -38,22 +37,16 @@ class WorkerDied(Error, RuntimeError):
 def program() -> str:
     """The path of the program hashgrove: what HASHGROVE_BINARY names, that of this package, or that of the PATH."""
     named = os.environ.get("HASHGROVE_BINARY")
-    if named:
-        return named
-    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hashgrove" + (".exe" if os.name == "nt" else ""))
-    if os.path.exists(own):
-        return own
-    # A script of a wheel on the PATH would start this package again, which has no program.
-    found = shutil.which("hashgrove")
-    if found and not _is_script(found):
-        return found
-    raise FileNotFoundError("the program hashgrove is not in this package: install the wheel of this platform, or name the "
-                            "program in the environment variable HASHGROVE_BINARY")
-
-
-def _is_script(path: str) -> bool:
-    with open(path, "rb") as f:
-        return f.read(2) == b"#!"
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hashgrove" + ".exe" * (os.name == "nt"))
+    found = named or (own if os.path.exists(own) else shutil.which("hashgrove"))
+    if found and not named:
+        with open(found, "rb") as f:
+            if f.read(2) == b"#!":  # the script of a wheel, which would start this package again
+                found = None
+    if not found:
+        raise FileNotFoundError("the program hashgrove is not in this package: install the wheel of this platform, or name the "
+                                "program in the environment variable HASHGROVE_BINARY")
+    return found
 
 
 class _Session:
@@ -108,16 +101,14 @@ class _Session:
         for waiting in list(self.pending.values()):
             waiting.put(None)
 
-    def send(self, head: dict, arrays: Sequence[Blocks] = ()) -> None:
+    def send(self, head: dict, arrays: Sequence[np.ndarray] = ()) -> None:
         """Have a frame written."""
         text = json.dumps(head, allow_nan=False, separators=(",", ":"), default=_plain).encode()
         self.outbox.put((b"HGW1" + len(text).to_bytes(4, "little") + text, arrays))
 
-    def _write(self, start: bytes, arrays: Sequence[Blocks]) -> None:
-        """Write a frame: a small one at once."""
-        if sum(a.nbytes for a in arrays) <= _small:
-            start, arrays = b"".join([start, *(block for a in arrays for block in a)]), ()
-        for block in itertools.chain([memoryview(start)], *arrays):
+    def _write(self, start: bytes, arrays: Sequence[np.ndarray]) -> None:
+        """Write a frame."""
+        for block in itertools.chain([memoryview(start)], *map(_blocks, arrays)):
             while len(block):
                 if self.ending:
                     raise EOFError
@@ -183,13 +174,12 @@ class _Session:
 class Request:
     """A request that was sent. Its result is JSON and arrays."""
 
-    def __init__(self, session: _Session, op: str, params: dict | None = None, arrays: Sequence[Any] = ()):
+    def __init__(self, session: _Session, op: str, params: dict | None = None, arrays: Sequence[np.ndarray] = ()):
         self.session, self.number, self.answers = session, next(session.numbers), queue.SimpleQueue()
-        parts = [a if isinstance(a, Blocks) else Blocks(a) for a in arrays]
         session.pending[self.number] = self.answers
         try:
             session.send({"id": self.number, "op": op, "params": params or {},
-                          "arrays": [{"type": p.type, "shape": p.shape} for p in parts]}, parts)
+                          "arrays": [{"type": _type(a), "shape": a.shape} for a in arrays]}, arrays)
         except ValueError:
             session.pending.pop(self.number)
             raise
@@ -240,7 +230,10 @@ class Worker:
                 s = self._session
                 if s is None or not s.alive():
                     s = _Session(self)
-                    _check(Request(s, "hello").result()[0])
+                    speaks = Request(s, "hello").result()[0]["protocol"]
+                    if speaks != PROTOCOL:
+                        raise Error(f"the program {program()} speaks version {speaks} of the protocol, and this package version "
+                                    f"{PROTOCOL}: install both from one release")
         return s
 
     @property
@@ -249,14 +242,9 @@ class Worker:
         s = self._session
         return s.process.pid if s is not None and s.process is not None and s.alive() else None
 
-    def hello(self) -> dict:
-        """What the process is: protocol, version, methods and defaults."""
-        return self.call("hello")[0]
-
-    def call(self, op: str, params: dict | None = None, arrays: Sequence[Any] = (), *,
+    def call(self, op: str, params: dict | None = None, arrays: Sequence[np.ndarray] = (), *,
              progress: Callable[[dict], None] | None = None, session: _Session | None = None) -> tuple[Any, list]:
-        """Ask for an operation and wait for its result, which is JSON and arrays. An array to send is a numpy array, or a
-        Blocks, which is converted a block at a time."""
+        """Ask for an operation and wait for its result, which is JSON and arrays."""
         return Request(session or self.session(), op, params, arrays).result(progress)
 
     def close(self) -> None:
@@ -266,31 +254,20 @@ class Worker:
             s.close()
 
 
-class Blocks:
-    """An array to send, converted to another type a block of rows at a time, so that a large array of float64 needs no
-    second one of float32."""
-
-    size = 1 << 22  # bytes of a block, about
-
-    def __init__(self, array: np.ndarray, type: str | None = None):
-        self.array = array
-        self.type = type or f"{array.dtype.kind}{array.dtype.itemsize}"
-        self.dtype = np.dtype(_types[self.type])
-        self.shape = list(array.shape)
-        self.nbytes = int(array.size) * self.dtype.itemsize
-
-    def __iter__(self) -> Iterator[memoryview]:
-        rows = max(1, self.size // max(1, self.nbytes // max(1, len(self.array))))
-        for first in range(0, len(self.array), rows):
-            with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused with their place
-                block = np.ascontiguousarray(self.array[first:first + rows], dtype=self.dtype)
-            yield memoryview(block.reshape(-1).view(np.uint8))
+def _type(a: np.ndarray) -> str:
+    """The type that an array is sent as."""
+    name = f"{a.dtype.kind}{a.dtype.itemsize}"
+    return name if name in _types else "f4"
 
 
-def _check(hello: dict) -> None:
-    if hello["protocol"] != PROTOCOL:
-        raise Error(f"the program {program()} speaks version {hello['protocol']} of the protocol, and this package "
-                    f"version {PROTOCOL}: install both from one release")
+def _blocks(a: np.ndarray) -> Iterator[memoryview]:
+    """The bytes of an array to send, converted a block of rows at a time, so that a large array of float64 needs no second
+    one of float32."""
+    rows = max(1, (len(a) << 22) // max(1, a.nbytes))
+    for first in range(0, len(a), rows):
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities are refused with their place
+            block = np.ascontiguousarray(a[first:first + rows], dtype=_types[_type(a)])
+        yield memoryview(block.reshape(-1).view(np.uint8))
 
 
 def _refusal(e: dict) -> Error:
