@@ -32,7 +32,6 @@ type Table struct{ in database }
 // database is a table as package format/postgres brings it.
 type database interface {
 	Info(ctx context.Context) (TableInfo, error)
-	Plan(s index.Source) []Statement
 	Push(ctx context.Context, s index.Source, o PushOptions) (Pushed, error)
 	Verify(ctx context.Context, s index.Source) (Verification, error)
 	Read(ctx context.Context, f index.Filter, progress func(done, total int)) (*index.Batch, error)
@@ -143,16 +142,6 @@ func NewItems(ctx context.Context, m *Model, d *Data, o EncodeOptions) (*Items, 
 	s.Each = func(ctx context.Context, take func(*index.Batch) error) error { return in.Each(ctx, o.Threads, take) }
 	return &Items{s.Bits, s.Fingerprint.String(), s.Items, s, func(rows int) { r.report(in, rows) }}, err
 }
-
-// Statement is something sent to a database.
-type Statement struct {
-	Purpose string `json:"purpose"` // in a few words
-	Text    string `json:"text"`    // verbatim
-	Sent    bool   `json:"sent"`    // by a push; the others are for you
-}
-
-// Plan returns what Push would send for some items, and how to search. It does not connect.
-func (t *Table) Plan(items *Items) []Statement { return t.in.Plan(items.source) }
 
 // PushOptions control a push. The zero value means the defaults.
 type PushOptions struct {

@@ -13,11 +13,11 @@ import (
 
 type pushCommand struct {
 	*app
-	items          itemFlags
-	target         databaseFlags
-	model, where   string
-	o              hashgrove.PushOptions
-	dryRun, verify bool
+	items        itemFlags
+	target       databaseFlags
+	model, where string
+	o            hashgrove.PushOptions
+	verify       bool
 }
 
 func (a *app) push() *cobra.Command {
@@ -28,8 +28,6 @@ func (a *app) push() *cobra.Command {
 		Long: `Write codes with ids, labels, tags and attributes into a database table: from an index, from code files, or
 from vectors and pictures, which --model encodes. The table is created if needed; existing items are replaced by id, so
 a push may be repeated. The fingerprint of the model is stored beside the table, and codes of another model are refused.
-
---dry-run does not connect: it prints what would be sent, and how to search there.
 
 Items are read, encoded and sent batch by batch in bounded memory, except for a hash of each id (8 bytes plus overhead)
 if the data have ids, and for what --attributes and --attribute-columns read, which is kept in memory.
@@ -42,8 +40,7 @@ answers with those of an exact index; it holds the table in memory, and the exit
 ` + databaseHelp + `
 
 ` + attributesHelp,
-		Example: `  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --dry-run
-  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --verify
+		Example: `  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --verify
   hashgrove push items.hgc --engine postgres://shop@localhost/shop --table coded --batch 5000 --in-flight 4
   hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop
   cat new.csv | hashgrove push - --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
@@ -55,7 +52,6 @@ answers with those of an exact index; it holds the table in memory, and the exit
 	usual := hashgrove.PushOptions{}.WithDefaults()
 	f.IntVar(&c.o.Batch, "batch", usual.Batch, "`NUMBER` of items per batch")
 	f.IntVar(&c.o.InFlight, "in-flight", usual.InFlight, "`NUMBER` of batches in flight at a time")
-	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
 	f.BoolVar(&c.verify, "verify", false, "read the table back, and compare its answers with those of an exact index")
 	cli.Group(f, "Push")
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes vectors or pictures")
@@ -78,7 +74,6 @@ type pushReport struct {
 	Seconds     float64                 `json:"seconds"`
 	PerSecond   float64                 `json:"items_per_second"`
 	Verified    *hashgrove.Verification `json:"verified,omitempty"`
-	DryRun      []hashgrove.Statement   `json:"dry_run,omitempty"`
 }
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
@@ -98,10 +93,6 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	r := pushReport{
 		Table: c.target.table, Bits: items.Bits, Fingerprint: items.Fingerprint, Items: max(items.Count, 0),
 		Refused: []hashgrove.Refusal{},
-	}
-	if c.dryRun {
-		r.DryRun = t.Plan(items)
-		return c.printResult(r, func() { c.printPlan(r, items.Count) })
 	}
 	return c.push(ctx, t, items, r)
 }
@@ -150,28 +141,6 @@ func (c *pushCommand) advice(r pushReport, all int) string {
 		written = cli.Count(r.Written, "item is", "items are") + " written"
 	}
 	return written + "; push all of them again, which replaces those that are there"
-}
-
-// printPlan prints the statements as a script, in the order in which a push sends them.
-func (c *pushCommand) printPlan(r pushReport, all int) {
-	count := "items"
-	if all >= 0 {
-		count = cli.Count(all, "item", "items")
-	}
-	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
-		count, r.Bits, r.Fingerprint, cli.Printable(r.Table))
-	last := ""
-	for _, s := range r.DryRun {
-		if s.Purpose != last {
-			fmt.Fprintf(c.out, "\n-- %s\n", s.Purpose)
-			last = s.Purpose
-		}
-		text := s.Text
-		if text[len(text)-1] != ';' {
-			text += ";"
-		}
-		fmt.Fprintf(c.out, "%s\n", text)
-	}
 }
 
 // open opens the items to push: those of an index, codes, or rows for the model to encode.

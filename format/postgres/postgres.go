@@ -29,10 +29,6 @@ func (t table) Info(ctx context.Context) (hashgrove.TableInfo, error) {
 	return hashgrove.TableInfo{Server: i.Server, Table: i.Table, Exact: i.Exact}, err
 }
 
-func (t table) Plan(s index.Source) []hashgrove.Statement {
-	return t.Table.Plan(postgres.Space{Bits: s.Bits, Fingerprint: s.Fingerprint})
-}
-
 func (t table) Read(ctx context.Context, f index.Filter, progress func(done, total int)) (*index.Batch, error) {
 	info, err := t.Table.Info(ctx)
 	if err != nil {

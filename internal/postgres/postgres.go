@@ -62,10 +62,9 @@ func (s Space) Accept(codes Space) error {
 // Info describes the contents of a table.
 type Info struct {
 	Space
-	Server   string // with its version
-	Table    string
-	Identity string // changes if a table is dropped and recreated
-	Exact    bool   // searches are exact, not approximate
+	Server string // with its version
+	Table  string
+	Exact  bool // searches are exact, not approximate
 }
 
 // Target names a table in a database.
@@ -195,8 +194,8 @@ func (t *Table) info(ctx context.Context, q querier) (Info, error) {
 	recorded := false
 	if known {
 		var fingerprint string
-		err := q.QueryRow(ctx, fmt.Sprintf(`SELECT bits, fingerprint, identity::text FROM %s WHERE name = $1`,
-			t.name("hashgrove_tables")), t.table).Scan(&info.Bits, &fingerprint, &info.Identity)
+		err := q.QueryRow(ctx, fmt.Sprintf(`SELECT bits, fingerprint FROM %s WHERE name = $1`,
+			t.name("hashgrove_tables")), t.table).Scan(&info.Bits, &fingerprint)
 		if recorded = err == nil; recorded {
 			info.Fingerprint, err = hamming.ParseFingerprint(fingerprint)
 		}
@@ -211,7 +210,7 @@ func (t *Table) info(ctx context.Context, q querier) (Info, error) {
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
 	}
-	return info, t.checkColumn(ctx, q, info)
+	return info, nil
 }
 
 // findVector checks for the extension pgvector. Before version 0.8 a filtered search could return too few hits.
@@ -230,31 +229,19 @@ func (t *Table) findVector(ctx context.Context, q querier, info *Info) error {
 	return err
 }
 
-// checkColumn detects a table whose code column was changed.
-func (t *Table) checkColumn(ctx context.Context, q querier, info Info) error {
-	var kind string
-	err := q.QueryRow(ctx, `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
-WHERE attrelid = to_regclass($1) AND attname = 'code' AND NOT attisdropped`, t.items()).Scan(&kind)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("the table %s no longer has a column code", info.Table)
-	}
-	if want := fmt.Sprintf("bit(%d)", info.Bits); err == nil && kind != want {
-		return fmt.Errorf("the column code of %s is %s instead of %s: was it changed?", info.Table, kind, want)
-	}
-	return err
-}
-
 // Prepare creates the table, or checks that codes of the space belong in the existing one.
 func (t *Table) Prepare(ctx context.Context, s Space) (Info, error) {
 	var info Info
 	err := pgx.BeginFunc(ctx, t.pool, func(tx pgx.Tx) (err error) {
-		if _, err := tx.Exec(ctx, t.lockSQL()); err != nil {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(schemaLock)); err != nil {
 			return err
 		}
 		info, err = t.info(ctx, tx)
 		if errors.Is(err, ErrNoTable) {
-			if err := t.create(ctx, tx, s, info.Identity != ""); err != nil {
-				return err
+			for _, text := range t.creation(s) {
+				if _, err := tx.Exec(ctx, text); err != nil {
+					return err
+				}
 			}
 			info, err = t.info(ctx, tx)
 		}
@@ -268,22 +255,6 @@ func (t *Table) Prepare(ctx context.Context, s Space) (Info, error) {
 	}
 	t.shape = info.shape()
 	return info, nil
-}
-
-// create creates the table after removing an old record of a dropped one.
-func (t *Table) create(ctx context.Context, tx pgx.Tx, s Space, recorded bool) error {
-	if recorded {
-		_, err := tx.Exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE name = $1`, t.name("hashgrove_tables")), t.table)
-		if err != nil {
-			return err
-		}
-	}
-	for _, text := range t.creation(s) {
-		if _, err := tx.Exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // failure maps a database error to ours.

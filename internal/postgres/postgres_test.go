@@ -82,9 +82,6 @@ func TestPostgres(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) { checkCancelled(t, open(t, s, "cancelled")) })
 	t.Run("names", func(t *testing.T) { checkNames(t, open(t, s, "names")) })
 	t.Run("verify", func(t *testing.T) { checkVerify(t, s) })
-	t.Run("plan", func(t *testing.T) { checkPlan(t, s, 0) })
-	t.Run("plan with detail", func(t *testing.T) { checkPlan(t, s, 20) })
-	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
 	t.Run("refusals", func(t *testing.T) { checkRefusals(t, s) })
 	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
@@ -94,132 +91,22 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// checkPlan runs the printed statements by hand: the table must be the one that a push makes, and the printed searches
-// must answer as ours.
-func checkPlan(t *testing.T, s *pgtest.Server, detail int) {
-	table := fmt.Sprint("planned", detail)
-	ctx, c, e := t.Context(), connect(t, s), open(t, s, "public."+table)
-	b := searchtest.Items(200, 64, 1)
-	if detail > 0 {
-		b.Fingerprint = b.Fingerprint.WithDetail(detail)
-	}
-	space := Space{Bits: 64, Fingerprint: b.Fingerprint}
-	for _, st := range e.Plan(space) {
-		if st.Sent && strings.HasPrefix(st.Text, "CREATE") || strings.Contains(st.Text, "VALUES") {
-			if _, err := c.Exec(ctx, st.Text); err != nil {
-				t.Fatalf("%s: %v", st.Text, err)
-			}
-		}
-	}
-	if _, err := fill(t, e, b, PushOptions{}); err != nil { // finds its table
-		t.Fatal(err)
-	}
-	if _, err := c.Exec(ctx, // a text where others have numbers must not spoil the search
-		"UPDATE public."+table+` SET attributes = '{"price": "on request"}' WHERE id = '`+b.IDs[0].String()+"'"); err != nil {
-		t.Fatal(err)
-	}
-	answer := func(where string) []index.Hit {
-		f, err := index.Parse(where)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := e.Search(ctx, Query{Codes: hamming.NewCodes(1, 64), K: 10, Radius: -1, Filter: f})
-		if err != nil || len(found[0]) != 10 {
-			t.Fatal(found, err)
-		}
-		for i, h := range found[0] {
-			if found[0][i] = (index.Hit{ID: h.ID, Distance: h.Distance}); detail > 0 {
-				found[0][i].Distance = h.MarginDistance
-			}
-		}
-		return found[0]
-	}
-	want, cheap := answer(""), answer("price < 30")
-	searches := 0
-	for _, st := range e.Plan(space) {
-		if st.Sent {
-			continue
-		}
-		text := st.Text
-		if strings.Contains(text, "FUNCTION") {
-			if _, err := c.Exec(ctx, text); err != nil {
-				t.Fatal(err)
-			}
-			text = fmt.Sprintf("SELECT id, distance FROM public.%s_search(0::bit(64))", table)
-		}
-		if got, err := hitsOf(ctx, c, text); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s\nanswers %v, want %v, %v", text, got, want, err)
-		}
-		if searches++; !strings.Contains(text, "-- WHERE") {
-			continue
-		}
-		text = strings.NewReplacer("\n-- ", "\n", "label = 'boots' AND tags && ARRAY['sale']", "true").Replace(text)
-		if got, err := hitsOf(ctx, c, text); err != nil || fmt.Sprint(got) != fmt.Sprint(cheap) {
-			t.Errorf("%s\nanswers %v, want %v, %v", text, got, cheap, err)
-		}
-	}
-	if searches != 2 {
-		t.Errorf("%d searches are printed", searches)
-	}
-}
-
-// hitsOf returns what a printed search finds.
-func hitsOf(ctx context.Context, c *pgx.Conn, query string) ([]index.Hit, error) {
-	rows, err := c.Query(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (index.Hit, error) {
-		var id string
-		var distance int
-		err := r.Scan(&id, &distance)
-		return index.Hit{ID: index.Text(id), Distance: distance}, err
-	})
-}
-
-// checkSent: a push sends what the plan says, in that order, as the server's own log shows.
-func checkSent(t *testing.T, s *pgtest.Server) {
-	e := open(t, s, "sent")
-	before := len(s.Log(t))
-	if _, err := fill(t, e, searchtest.Items(20, 24, 1), PushOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	log := strings.ReplaceAll(s.Log(t)[before:], "\n\t", "\n") // how the log continues a line
-	for _, st := range e.Plan(Space{Bits: 24, Fingerprint: searchtest.Fingerprint}) {
-		if !st.Sent {
-			continue
-		}
-		_, after, found := strings.Cut(log, ": "+st.Text+"\n")
-		if !found {
-			t.Fatalf("not sent, or not in this order: %s\n%s", st.Text, log)
-		}
-		log = after
-	}
-}
-
 // checkRefusals: items that the database refuses are named and the others are written; filters that it cannot have are
 // refused.
 func checkRefusals(t *testing.T, s *pgtest.Server) {
-	ctx, c, e := t.Context(), connect(t, s), open(t, s, "refusing")
+	ctx, e := t.Context(), open(t, s, "refusing")
 	b := searchtest.Items(100, 64, 1)
 	b.Labels[17], b.Labels[60] = "no\x00no", "\xff"
 	b.IDs[80] = index.Text(strings.Repeat("x", 3000))
-	if _, err := e.Prepare(ctx, Space{Bits: 64}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Exec(ctx, "ALTER TABLE refusing ADD CHECK (label <> 'forbidden')"); err != nil {
-		t.Fatal(err)
-	}
-	b.Labels[33] = "forbidden"
 	r, err := fill(t, e, b, PushOptions{Batch: 40})
-	if !errors.Is(err, ErrRefused) || len(r.Refused) != 4 || r.Written != 96 {
+	if !errors.Is(err, ErrRefused) || len(r.Refused) != 3 || r.Written != 97 {
 		t.Errorf("%d refused, %d written, %v", len(r.Refused), r.Written, err)
 	}
-	if n, _ := e.Count(ctx); n != 96 {
+	if n, _ := e.Count(ctx); n != 97 {
 		t.Errorf("%d items in the table", n)
 	}
 	for _, refused := range r.Refused {
-		if !strings.Contains(fmt.Sprint(b.IDs[17], b.IDs[60], b.IDs[33], b.IDs[80]), string(refused.ID)) {
+		if !strings.Contains(fmt.Sprint(b.IDs[17], b.IDs[60], b.IDs[80]), string(refused.ID)) {
 			t.Errorf("%v was refused: %s", refused.ID, refused.Reason)
 		}
 	}
@@ -246,21 +133,15 @@ func checkTables(t *testing.T, s *pgtest.Server) {
 		t.Errorf("a table of others: %s", d)
 	}
 	e := open(t, s, "removed")
-	first, err := e.Prepare(ctx, space)
-	if err != nil {
+	if _, err := e.Prepare(ctx, space); err != nil {
 		t.Fatal(err)
 	}
 	do("DROP TABLE removed")
 	if _, err := e.Info(ctx); !errors.Is(err, ErrNoTable) {
 		t.Errorf("a table that was removed: %v", err)
 	}
-	again, err := e.Prepare(ctx, space)
-	if err != nil || again.Identity == first.Identity {
-		t.Errorf("the table made anew is %v, before %v: %v", again, first, err)
-	}
-	do("ALTER TABLE removed ALTER code TYPE bit(32) USING code::bit(32)")
-	if _, err := e.Prepare(ctx, space); err == nil || !strings.Contains(err.Error(), "bit(32)") {
-		t.Errorf("a column of another type: %v", err)
+	if again, err := e.Prepare(ctx, Space{Bits: 32}); err != nil || again.Bits != 32 {
+		t.Errorf("the table made anew is %v: %v", again, err)
 	}
 	if _, err := open(t, s, "nowhere.items").Prepare(ctx, space); err == nil {
 		t.Error("a schema that does not exist")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +25,7 @@ const maxRefusals = 100
 // Push writes the items of a source: it creates the table or checks that the codes belong in it, and writes batches in
 // the order of the source. In memory it holds the batches in flight, two more, and 64 bits of each id that may occur
 // twice. A batch that fails because the database cannot be reached is sent again, which is harmless since items are
-// replaced by id. If an item is refused, the others are written and the error names it.
+// replaced by id. Items that PostgreSQL cannot store are left out, and the error names the first.
 func (t *Table) Push(ctx context.Context, s index.Source, o PushOptions) (hashgrove.Pushed, error) {
 	p := &push{write: t.Write, source: s, o: o.WithDefaults(), report: hashgrove.Pushed{Items: max(s.Items, 0)}}
 	info, err := t.Prepare(ctx, Space{s.Bits, s.Fingerprint})
@@ -139,59 +138,32 @@ func (p *push) fail(err error) {
 	}
 }
 
-// advance counts finished items.
-func (p *push) advance(count func(), items int) {
+// batch writes a batch but for the items that PostgreSQL cannot store.
+func (p *push) batch(ctx context.Context, b *index.Batch) error {
+	some, refused := p.newBatch(), []hashgrove.Refusal(nil)
+	for i, id := range b.IDs {
+		if err := checkTexts(b.Item(i)); err != nil {
+			refused = append(refused, hashgrove.Refusal{ID: api.ID(id.String()), Reason: err.Error()})
+			continue
+		}
+		some.Append(b.Item(i))
+	}
+	if err := p.retry(ctx, some); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	count()
-	p.done += items
+	p.report.Refused = append(p.report.Refused, refused...)
+	p.report.Written += len(some.IDs)
+	p.done += len(b.IDs)
 	if p.o.Progress != nil {
 		p.o.Progress(p.done)
 	}
-}
-
-// batch writes a batch.
-func (p *push) batch(ctx context.Context, b *index.Batch) error {
-	refused, err := p.halve(ctx, b)
-	if err != nil {
-		return err
+	if n := len(p.report.Refused); n > maxRefusals {
+		return fmt.Errorf("more than %d items were refused, the last one %q: %s", maxRefusals, p.report.Refused[n-1].ID,
+			p.report.Refused[n-1].Reason)
 	}
-	p.advance(func() { p.report.Written += len(b.IDs) - refused }, len(b.IDs))
 	return nil
-}
-
-// halve writes items. If one is refused it writes each half separately, so that in the end only refused items are
-// left out.
-func (p *push) halve(ctx context.Context, b *index.Batch) (refused int, err error) {
-	if err = p.retry(ctx, b); !errors.Is(err, ErrRefused) {
-		return 0, err
-	}
-	if len(b.IDs) == 1 {
-		p.mu.Lock()
-		p.report.Refused = append(p.report.Refused, hashgrove.Refusal{ID: api.ID(b.IDs[0].String()), Reason: err.Error()})
-		many := len(p.report.Refused) > maxRefusals
-		p.mu.Unlock()
-		if many {
-			return 1, fmt.Errorf("more than %d items were refused, the last one %q: %w", maxRefusals, b.IDs[0].String(), err)
-		}
-		return 1, nil
-	}
-	half := len(b.IDs) / 2
-	first, err := p.halve(ctx, p.part(b, 0, half))
-	if err != nil {
-		return first, err
-	}
-	second, err := p.halve(ctx, p.part(b, half, len(b.IDs)))
-	return first + second, err
-}
-
-// part returns some items of a batch as a batch of their own.
-func (p *push) part(b *index.Batch, from, to int) *index.Batch {
-	some := p.newBatch()
-	for i := from; i < to; i++ {
-		some.Append(b.Item(i))
-	}
-	return some
 }
 
 // retry writes a batch, retrying for a while if the database cannot be reached.
@@ -228,13 +200,11 @@ func (p *push) try(ctx context.Context, b *index.Batch) error {
 	return err
 }
 
-// identities detects duplicate ids. It keeps a hash of every id, but nothing for ids that count up, as row numbers
-// do. Among n ids, two collide by chance once in 2^65/n^2 pushes; the hash has a random seed, so nobody can provoke
-// it, and repeating the push helps.
+// identities detects duplicate ids by a hash of each. Among n ids, two collide by chance once in 2^65/n^2 pushes; the
+// hash has a random seed, so nobody can provoke it, and repeating the push helps.
 type identities struct {
-	seed        maphash.Seed
-	seen        map[uint64]struct{}
-	first, next int64 // ids first to next-1 came in sequence
+	seed maphash.Seed
+	seen map[uint64]struct{}
 }
 
 // add adds an id and reports whether it is new.
@@ -242,21 +212,7 @@ func (s *identities) add(id index.ID) bool {
 	if s.seen == nil {
 		s.seed, s.seen = maphash.MakeSeed(), map[uint64]struct{}{}
 	}
-	n, integer := id.Integer()
-	if integer && n >= s.first && n < s.next {
-		return false
-	}
-	if begins := s.first == s.next; integer && n < math.MaxInt64 && len(s.seen) == 0 && (begins || n == s.next) {
-		if begins {
-			s.first = n
-		}
-		s.next = n + 1
-		return true
-	}
-	key := maphash.String(s.seed, id.String())
-	if _, there := s.seen[key]; there {
-		return false
-	}
-	s.seen[key] = struct{}{}
-	return true
+	before := len(s.seen)
+	s.seen[maphash.String(s.seed, id.String())] = struct{}{}
+	return len(s.seen) > before
 }

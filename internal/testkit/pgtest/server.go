@@ -126,21 +126,11 @@ func (s *Server) run(t testing.TB, args ...string) error {
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	err := s.run(t, "pg_ctl", "-D", filepath.Join(s.folder, "data"), "-l", filepath.Join(s.folder, "log"), "-w", "-s",
-		"-o", "-k "+s.folder+" -c listen_addresses='' -c fsync=off -c log_statement=all -c max_connections=40", "start")
+		"-o", "-k "+s.folder+" -c listen_addresses='' -c fsync=off -c max_connections=40", "start")
 	if err != nil {
 		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
 		t.Fatalf("%s", log)
 	}
-}
-
-// Log returns what the server has logged about its statements.
-func (s *Server) Log(t testing.TB) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(s.folder, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // Stop ends the server at once, like a crash; uncommitted transactions are lost.
