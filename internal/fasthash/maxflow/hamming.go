@@ -1,3 +1,11 @@
+// Package maxflow finds minimum s-t cuts with integer capacities on flat arrays, for the two graphs of Step 1:
+//
+//	Hamming   complete graphs whose capacities follow from codes; no capacity is stored
+//	Sparse    explicit undirected edges
+//
+// Both give the smallest sink side among all minimum cuts, which is unique: the nodes that still reach the sink
+// when no more flow does. The arcs of source and sink are one signed number per node, its excess. All sums of
+// capacities must fit int64, which the caller ensures.
 package maxflow
 
 // Cuts of complete graphs whose capacities are Hamming distances: push-relabel (Goldberg & Tarjan, J. ACM 1988)
@@ -41,7 +49,13 @@ type Hamming struct {
 	arcs   [][]arc  // of each node: its arcs that were ever partly full
 	at     []int32  // while node g is open: 1 + the place in arcs[g] of the arc to each node, or 0
 
-	preflow
+	excess []int64
+	label  []int32 // lower bound of the distance to a sink; unreached if there is no way
+	raises int     // since the labels were measured
+
+	wave, active []int32 // nodes with excess: of this wave, of the next one
+	queue        []int32
+
 	bucket [][]int32 // the nodes of each label; bucket 0 holds the sinks, the nodes with negative excess
 	place  []int32   // of each node in its bucket
 	cursor []int32   // of each node: it can push to no node at a higher place of the bucket below its own
@@ -78,12 +92,28 @@ func (c *Hamming) Cut(ctx context.Context, g Coded, excess []int64, sink []bool)
 	}
 	c.code, c.words, c.mass, c.scale, c.excess = g.Code, g.Words, g.Mass, g.Scale, excess
 	c.reserve(n)
-	err := c.cut(ctx, c, sink)
-	c.code, c.mass = nil, nil
-	return err
+	defer func() { c.code, c.mass, c.excess = nil, nil, nil }()
+	c.measure()
+	for len(c.active) > 0 && len(c.bucket[0]) > 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c.wave, c.active = c.active, c.wave[:0]
+		for _, g := range c.wave {
+			c.discharge(g)
+		}
+		if c.raises >= n {
+			c.measure()
+		}
+	}
+	c.measure()
+	for g := range sink {
+		sink[g] = c.label[g] != unreached
+	}
+	return nil
 }
 
-func (c *Hamming) sinks() int { return len(c.bucket[0]) }
+const unreached = math.MaxInt32
 
 func (c *Hamming) reserve(n int) {
 	for len(c.arcs) < n {

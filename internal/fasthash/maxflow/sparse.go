@@ -1,13 +1,12 @@
 package maxflow
 
-// Cuts of sparse undirected graphs: push-relabel (Goldberg & Tarjan, J. ACM 1988) on compressed rows.
+// Cuts of sparse undirected graphs: blocking flows (Dinic, Soviet Math. Doklady 1970) on compressed rows.
 //
-//	measure          labels = distances to the nearest sink                     O(n + arcs)
-//	waves            until no node has both excess and a way to a sink
-//		discharge    push along arcs to the next lower label, from the cursor on; if excess is left, raise the label
-//	measure          who still reaches a sink
+//	repeat until nothing moves
+//		measure    labels = distances to the nearest sink                          O(n + arcs)
+//		send       from every node with excess, along arcs to the next lower label, from the cursor on
 //
-// Labels are measured anew after n raises; a label that no node has cuts off all labels above it (the gap heuristic).
+// The last labels say who still reaches a sink.
 
 import (
 	"cmp"
@@ -25,9 +24,10 @@ type Sparse struct {
 	back  []int32 // the place of the opposite arc
 	rest  []int64 // residual capacity
 
-	preflow
-	count  []int32 // nodes of each label
+	excess []int64
+	label  []int32 // distance to the nearest sink; unreached if there is no way
 	cursor []int   // of each node: earlier arcs are done
+	queue  []int32
 
 	most int // arcs; 0 means maxArcs; for tests
 }
@@ -64,13 +64,27 @@ func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 	}
 	c.excess = excess
 	c.label = append(c.label[:0], make([]int32, n)...)
-	c.count = append(c.count[:0], make([]int32, n+1)...)
 	c.cursor = append(c.cursor[:0], c.first[:n]...)
 	c.pairArcs()
-	return c.cut(ctx, c, sink)
+	for moved := true; moved; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c.measure()
+		moved = false
+		for g, e := range excess {
+			if e > 0 && c.label[g] != unreached {
+				sent := c.send(int32(g), e)
+				excess[g] -= sent
+				moved = moved || sent > 0
+			}
+		}
+	}
+	for g := range sink {
+		sink[g] = c.label[g] != unreached
+	}
+	return nil
 }
-
-func (c *Sparse) sinks() int { return int(c.count[0]) }
 
 // pairArcs finds the opposite of every arc. Arcs are ascending, so arcs into a node appear in the order in which their
 // opposites are stored there.
@@ -93,95 +107,42 @@ func (c *Sparse) pairArcs() {
 
 // measure sets every label to the distance to the nearest sink: breadth first, backwards from the sinks.
 func (c *Sparse) measure() {
-	c.raises, c.active, c.queue = 0, c.active[:0], c.queue[:0]
-	clear(c.count)
+	c.queue = c.queue[:0]
 	for g, e := range c.excess {
 		c.label[g], c.cursor[g] = unreached, c.first[g]
 		if e < 0 {
 			c.label[g] = 0
-			c.count[0]++
 			c.queue = append(c.queue, int32(g))
 		}
 	}
 	for next := 0; next < len(c.queue); next++ {
 		g := c.queue[next]
-		l := c.label[g] + 1
 		for a := c.first[g]; a < c.first[g+1]; a++ {
-			h := c.to[a]
-			if c.label[h] != unreached || c.rest[c.back[a]] == 0 {
-				continue
-			}
-			c.label[h] = l
-			c.count[l]++
-			c.queue = append(c.queue, h)
-			if c.excess[h] > 0 {
-				c.active = append(c.active, h)
+			if h := c.to[a]; c.label[h] == unreached && c.rest[c.back[a]] > 0 {
+				c.label[h] = c.label[g] + 1
+				c.queue = append(c.queue, h)
 			}
 		}
 	}
 }
 
-// discharge pushes the excess of g down by one label and raises g if that is not enough. A sink takes no more than it
-// lacks, so label 0 means a sink.
-func (c *Sparse) discharge(g int32) {
-	l := c.label[g]
-	if l == unreached {
-		return
+// send sends up to x from g to sinks, every arc one label down, and returns how much arrives.
+func (c *Sparse) send(g int32, x int64) (sent int64) {
+	if c.label[g] == 0 {
+		sent = min(x, -c.excess[g])
+		c.excess[g] += sent
+		return sent
 	}
-	if l > 0 && c.count[l-1] == 0 { // a gap: no node is one step nearer
-		c.count[l]--
-		c.label[g] = unreached
-		return
-	}
-	e := c.excess[g]
-	a, end := c.cursor[g], c.first[g+1]
-	for ; a < end; a++ {
-		h := c.to[a]
-		if c.label[h] != l-1 {
-			continue
-		}
-		x := min(e, c.rest[a])
-		if l == 1 {
-			x = min(x, -c.excess[h])
-		}
-		if x == 0 {
-			continue
-		}
-		c.rest[a] -= x
-		c.rest[c.back[a]] += x
-		if c.excess[h] == 0 {
-			c.active = append(c.active, h)
-		}
-		c.excess[h] += x
-		if l == 1 && c.excess[h] == 0 {
-			c.label[h] = 1
-			c.count[0]--
-			c.count[1]++
-		}
-		if e -= x; e == 0 {
-			break
+	for ; c.cursor[g] < c.first[g+1]; c.cursor[g]++ {
+		a := c.cursor[g]
+		if h := c.to[a]; c.rest[a] > 0 && c.label[h] == c.label[g]-1 {
+			y := c.send(h, min(x-sent, c.rest[a]))
+			c.rest[a] -= y
+			c.rest[c.back[a]] += y
+			if sent += y; sent == x {
+				break // the arc may have room for more
+			}
 		}
 	}
-	c.excess[g], c.cursor[g] = e, a
-	if e > 0 {
-		c.raise(g)
-	}
-}
-
-// raise gives g the lowest label that its arcs allow.
-func (c *Sparse) raise(g int32) {
-	c.raises++
-	low := int32(unreached)
-	for a := c.first[g]; a < c.first[g+1]; a++ {
-		if c.rest[a] > 0 {
-			low = min(low, c.label[c.to[a]])
-		}
-	}
-	c.count[c.label[g]]--
-	c.label[g], c.cursor[g] = unreached, c.first[g]
-	if low != unreached && c.count[low] > 0 && int(low)+1 < len(c.count) {
-		c.label[g] = low + 1
-		c.count[low+1]++
-		c.active = append(c.active, g)
-	}
+	return sent
 }
