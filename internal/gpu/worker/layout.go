@@ -30,14 +30,6 @@ type state struct {
 	leastMass, leastRow int32
 }
 
-// tree has the layout of Tree in round.cl.
-type tree struct {
-	rows, sum, plus                   int32
-	leftRows, leftSum, leftPlus, next [frame.Nodes]int32
-	feature                           [frame.Nodes]uint32
-	bin, closed, slope, curve         [frame.Nodes]int32
-}
-
 // The sizes of the kernels.
 const (
 	items      = 256  // in a group
@@ -46,5 +38,5 @@ const (
 	magnitudes = 2048
 	width      = 16
 	blockRows  = 4096
-	treeWords  = 3 + 9*frame.Nodes
+	treeWords  = 3 + 9*frame.Nodes // of Tree in round.cl
 )
