@@ -91,16 +91,12 @@ func (p *Inference) infer(ctx context.Context, q problem, number int, z []int8) 
 	if err != nil {
 		return fmt.Errorf("bit %d: %w", k, err)
 	}
-	q.rowSigns(z)
+	variable, _, _ := q.rows()
+	signs := q.signs()
+	p.eachRow(func(i int) { z[i] = signs[variable[i]] })
 	return nil
 }
 
 // Parts returns the number of parts in which blocks with too many undecided rows for one cut were minimised since the
 // last Push: 0 if every block reached its minimum.
-func (p *Inference) Parts() int {
-	parts := p.p.parts()
-	for _, q := range p.side {
-		parts += q.parts()
-	}
-	return parts
-}
+func (p *Inference) Parts() int { return int(p.parts.Load()) }

@@ -246,3 +246,10 @@ func flip(p problem, v int) {
 		q.f.noteFlips([]int32{int32(v)})
 	}
 }
+
+func rowSigns(p problem, z []int8) {
+	variable, _, _ := p.rows()
+	for i, v := range variable {
+		z[i] = p.signs()[v]
+	}
+}

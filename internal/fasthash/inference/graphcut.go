@@ -76,7 +76,6 @@ type cutter struct {
 	sign    []int8
 
 	most   int             // groups in one cut
-	parts  int             // cuts of undecided groups that were too many for one, since the bit began
 	flow   maxflow.Hamming // for OwnNodes groups
 	code   []uint64
 	mass   []int64
@@ -162,7 +161,7 @@ func (q *grouped) minimise(ctx context.Context) error {
 	}
 	c.addSigns(q, c.open, 1)
 	for part := range slices.Chunk(c.open, c.most) {
-		c.parts++
+		q.parts.Add(1)
 		c.addSigns(q, part, -1)
 		if err := c.cutPart(ctx, q, part); err != nil {
 			return err

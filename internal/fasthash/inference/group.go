@@ -57,12 +57,15 @@ type groups struct {
 	gram    *gram // for linear losses
 	whole   wholeSums
 	large   largeCuts
+	parts   *atomic.Int64 // cuts of undecided groups that were too many for one
 }
 
-func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) (*grouped, error) {
+func newGrouped(y units, tags *affinity.Tags, count []int64, parts *atomic.Int64, o Options,
+	seed uint64) (*grouped, error) {
+
 	q := &grouped{threads: o.Threads, groups: &groups{memory: o.Spill, merge: !o.noMerge && o.Method != ICM,
 		apart: tags != nil || o.Method == ICM, near: newNeighbours(tags, o.Threads, maxStored)}}
-	q.count = count
+	q.count, q.parts = count, parts
 	q.cut.most = maxflow.MaxNodes
 	q.unit = y.RowUnits()
 	q.from = make([]int32, y.Units()+1)
@@ -139,27 +142,7 @@ func (q *groups) blocks() int {
 	return len(q.sets)
 }
 
-func (q *grouped) rowValues(y, rows []float64) {
-	q.each(len(rows), func(lo, hi int) {
-		for i, g := range q.group[lo:hi] {
-			rows[lo+i] = y[g]
-		}
-	})
-}
-
-func (q *groups) rowCounts(rows []float64) {
-	for i, u := range q.unit {
-		rows[i] = float64(q.count[u])
-	}
-}
-
-func (q *grouped) scaleRows(rows []float64) {
-	q.each(len(rows), func(lo, hi int) {
-		for i, u := range q.unit[lo:hi] {
-			rows[lo+i] *= float64(q.count[u])
-		}
-	})
-}
+func (q *groups) rows() (variable, unit []int32, count []int64) { return q.group, q.unit, q.count }
 
 func (q *groups) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
 

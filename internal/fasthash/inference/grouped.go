@@ -61,17 +61,6 @@ func plusOnes(z []int8, n int) []int8 {
 	return z
 }
 
-func (q *grouped) rowSigns(z []int8) {
-	q.each(len(z), func(lo, hi int) {
-		for i, g := range q.group[lo:hi] {
-			z[lo+i] = q.z[g]
-		}
-	})
-}
-
-func (q *grouped) parts() int  { return q.cut.parts }
-func (q *grouped) clearParts() { q.cut.parts = 0 }
-
 // eachRun calls f for runs of groups, on several cores or, if the work is small, directly. work is in steps of about a
 // nanosecond.
 func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {

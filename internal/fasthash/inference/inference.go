@@ -34,10 +34,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
+	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
 
@@ -150,6 +152,9 @@ type Inference struct {
 	side []problem // of candidates that are inferred at the same time
 	z    []int8
 	done int // bits pushed
+
+	// parts is the number of parts in which blocks with too many undecided rows were minimised since the last Push.
+	parts atomic.Int64
 }
 
 // problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the
@@ -158,12 +163,8 @@ type problem interface {
 	// mass returns the mass of every variable, signs its z.
 	mass() []int64
 	signs() []int8
-	// rowSigns writes the sign of every row, rowValues the value of its variable in y, rowCounts its weight; scaleRows
-	// multiplies by that.
-	rowSigns(z []int8)
-	rowValues(y, rows []float64)
-	rowCounts(rows []float64)
-	scaleRows(rows []float64)
+	// rows returns the variable and the unit of every row, and the weight of a row of each unit.
+	rows() (variable, unit []int32, count []int64)
 
 	// setWeights sets the pair weights. reset makes all signs +1 and updates the fields.
 	setWeights(w weights)
@@ -181,9 +182,6 @@ type problem interface {
 	// another returns a problem over the same variables with signs of its own, on so many threads: both may be solved
 	// at the same time. What a bit adds to one, both have.
 	another(threads int) problem
-	// parts returns the parts in which blocks with too many undecided rows were minimised since clearParts.
-	parts() int
-	clearParts()
 
 	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
 	push(h []int8)
@@ -216,9 +214,9 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	}
 	switch y := y.(type) {
 	case *affinity.Classes:
-		p.p, err = newGrouped(y, nil, count, o, seed)
+		p.p, err = newGrouped(y, nil, count, &p.parts, o, seed)
 	case *affinity.Tags:
-		p.p, err = newGrouped(y, y, count, o, seed)
+		p.p, err = newGrouped(y, y, count, &p.parts, o, seed)
 	case *affinity.Pairs:
 		p.p = newListed(y, count, o, seed)
 	}
@@ -250,10 +248,7 @@ func (p *Inference) Push(h []int8) {
 	}
 	p.p.push(h)
 	p.done++
-	p.p.clearParts()
-	for _, q := range p.side {
-		q.clearParts()
-	}
+	p.parts.Store(0)
 }
 
 // Objective returns the mean loss of the defined pairs over the bits pushed so far, weighted as the options say.
@@ -279,12 +274,25 @@ func (p *Inference) Fields(ctx context.Context, h []int8, dst []float64) error {
 	if err := p.p.fields(ctx, p.weights(1), h, dst); err != nil {
 		return err
 	}
-	p.p.scaleRows(dst)
+	_, unit, count := p.p.rows()
+	p.eachRow(func(i int) { dst[i] *= float64(count[unit[i]]) })
 	return nil
 }
 
+// eachRow calls f for every row, on several cores if there are many.
+func (p *Inference) eachRow(f func(i int)) {
+	_ = par.Blocks(context.Background(), p.opt.Threads, p.n, rowBlock, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f(i)
+		}
+	})
+}
+
 // RowCounts writes the weight of each row: 1, unless classes are balanced.
-func (p *Inference) RowCounts(dst []float64) { p.p.rowCounts(dst) }
+func (p *Inference) RowCounts(dst []float64) {
+	_, unit, count := p.p.rows()
+	p.eachRow(func(i int) { dst[i] = float64(count[unit[i]]) })
+}
 
 // RowWeights writes how much the next bit matters to each row: the weighted sum over its pairs of |w_ij|, scaled to
 // mean
@@ -298,8 +306,8 @@ func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 	if err := p.p.totals(ctx, p.weights(-1), y); err != nil {
 		return err
 	}
-	p.p.rowValues(y, dst)
-	p.p.scaleRows(dst)
+	variable, unit, count := p.p.rows()
+	p.eachRow(func(i int) { dst[i] = y[variable[i]] * float64(count[unit[i]]) })
 	sum := 0.0
 	for _, v := range dst {
 		sum += v

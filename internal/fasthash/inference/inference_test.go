@@ -51,7 +51,7 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 				}
 			}
 			b := r.IntN(p.blocks())
-			p.rowSigns(z)
+			rowSigns(p, z)
 			_, want := smallestByTrying(w, z, blocks[b])
 			moved, err := p.solve(ctx, b)
 			if err != nil {
@@ -60,7 +60,7 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 			if moved == slices.Equal(z, want) {
 				t.Errorf("block %v: moved is %v", blocks[b], moved)
 			}
-			p.rowSigns(z)
+			rowSigns(p, z)
 			if !slices.Equal(z, want) {
 				t.Fatalf("block %v: got %v with energy %d, want %v with %d", blocks[b], z, energy(w, z), want, energy(w, want))
 			}
@@ -92,8 +92,10 @@ func TestProductsAndRowWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, got, weights := make([]float64, y.Len()), make([]float64, y.Len()), make([]float64, y.Len())
-		p.rowValues(x, rows)
-		p.rowValues(prod, got)
+		variable, _, _ := p.rows()
+		for i, v := range variable {
+			rows[i], got[i] = x[v], prod[v]
+		}
 		if err := inf.RowWeights(ctx, weights); err != nil {
 			t.Fatal(err)
 		}

@@ -51,14 +51,14 @@ func TestLargeBlocksAreCutInParts(t *testing.T) {
 			q.cut.most = 1 + r.IntN(3)
 			z := make([]int8, y.Len())
 			for b, block := range rowBlocks(q) {
-				q.rowSigns(z)
+				rowSigns(q, z)
 				before := energy(w, z)
 				best, _ := smallestByTrying(w, z, block)
-				q.cut.parts = 0
+				q.parts.Store(0)
 				if _, err := q.solve(ctx, b); err != nil {
 					t.Fatal(err)
 				}
-				q.rowSigns(z)
+				rowSigns(q, z)
 				after := energy(w, z)
 				switch {
 				case after > before:

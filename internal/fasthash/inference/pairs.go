@@ -23,6 +23,7 @@ type lists struct {
 	sets  [][]int32 // the blocks; nil: every row is one
 	near  adjacency
 	far   adjacency
+	every []int32 // all rows
 	count []int64 // weight of each row: 1, or more to balance classes
 	p     int
 }
@@ -67,6 +68,9 @@ func (a *adjacency) distances(i int) []uint16 { return a.distance[a.start[i]:a.s
 func newListed(y *affinity.Pairs, count []int64, o Options, seed uint64) *listed {
 	n := y.Len()
 	q := &lists{near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar), count: count}
+	for i := range n {
+		q.every = append(q.every, int32(i))
+	}
 	if o.Method == BlockGC {
 		q.sets = pairBlocks(y, seed)
 	}
@@ -78,13 +82,11 @@ func (q *listed) another(threads int) problem {
 	return &listed{lists: q.lists, threads: threads, place: slices.Repeat([]int32{-1}, len(q.count))}
 }
 
-func (q *listed) parts() int                  { return 0 }
-func (q *listed) clearParts()                 {}
-func (q *listed) mass() []int64               { return q.count }
-func (q *listed) signs() []int8               { return q.z }
-func (q *listed) rowSigns(z []int8)           { copy(z, q.z) }
-func (q *listed) rowValues(y, rows []float64) { copy(rows, y) }
-func (q *listed) setWeights(w weights)        { q.w = w }
+func (q *listed) mass() []int64                                { return q.count }
+func (q *listed) signs() []int8                                { return q.z }
+func (q *lists) rows() (variable, unit []int32, count []int64) { return q.every, q.every, q.count }
+
+func (q *listed) setWeights(w weights) { q.w = w }
 
 func (q *listed) blocks() int {
 	if q.sets == nil {
@@ -322,16 +324,4 @@ func (q *listed) histogram(a *adjacency) []int64 {
 		h[d] /= 2
 	}
 	return h
-}
-
-func (q *listed) rowCounts(rows []float64) {
-	for i, c := range q.count {
-		rows[i] = float64(c)
-	}
-}
-
-func (q *listed) scaleRows(rows []float64) {
-	for i, c := range q.count {
-		rows[i] *= float64(c)
-	}
 }
