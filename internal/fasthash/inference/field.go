@@ -52,12 +52,11 @@ type linearField struct {
 	tally   tally
 }
 
-func (f *linearField) reset(ctx context.Context) error {
+func (f *linearField) reset(context.Context) error {
 	q := f.q
-	q.whole.update(q)
-	f.all.copyOf(&q.whole.all, 1)
+	f.all.copyOf(&q.all, 1)
 	if !q.apart {
-		return q.inner.update(ctx, q)
+		return nil
 	}
 	if f.near == nil {
 		f.near = q.near.reader()
@@ -65,8 +64,7 @@ func (f *linearField) reset(ctx context.Context) error {
 	f.t = append(f.t[:0], q.alike...)
 	f.dots = f.dots[:0]
 	if q.w.near != q.w.far {
-		f.dots = append(f.dots, make([]int64, len(q.size))...)
-		return q.inner.groups(ctx, q, f.dots)
+		f.dots = append(f.dots, q.inner...)
 	}
 	return nil
 }
@@ -200,10 +198,7 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	if q.gram == nil {
 		err = tableProduct(ctx, q, w, q.allGroups(), q.size, sum)
 	} else {
-		if err = q.inner.update(ctx, q); err == nil {
-			q.whole.update(q)
-			err = linearProduct(ctx, q, w, linearTerms[int64]{&q.whole.all, q.alike, q.inner.sum}, sum)
-		}
+		err = linearProduct(ctx, q, w, linearTerms[int64]{&q.all, q.alike, q.inner}, sum)
 	}
 	q.each(len(sum), func(lo, hi int) {
 		for g := lo; g < hi; g++ {

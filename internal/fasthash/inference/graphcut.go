@@ -215,26 +215,15 @@ func (c *cutter) addSigns(q *grouped, part []int32, by int64) {
 func (c *cutter) decide(q *grouped, sign int64) {
 	w := &q.w
 	c.set.copyOf(&c.whole, -sign)
-	var whole []int64 // c.(sum of all groups), where it is known
-	if q.gram != nil && !q.apart {
-		whole = q.inner.sum
-	}
 	for moved := true; moved && len(c.open) > 0; {
 		shift := w.near * w.nearShift * c.set.s
-		if whole == nil {
-			c.product.load(&c.set, q.p, w.near, len(c.open))
-		}
+		c.product.load(&c.set, q.p, w.near, len(c.open))
 		c.tally.begin(&c.set, 2*sign, c.weight)
 		left := c.open[:0]
 		for _, i := range c.open {
 			g := c.groups[i]
 			// Exclude the group's own term, -near m z with z = -sign.
-			e := c.u[i] + shift - w.near*q.size[g]*sign
-			if whole != nil {
-				e -= sign * w.near * whole[g]
-			} else {
-				e += c.product.dot(q.bits(g))
-			}
+			e := c.u[i] + shift + c.product.dot(q.bits(g)) - w.near*q.size[g]*sign
 			if sign > 0 && e >= 0 || sign < 0 && e < 0 {
 				left = append(left, i)
 				continue
@@ -244,6 +233,6 @@ func (c *cutter) decide(q *grouped, sign int64) {
 		}
 		c.tally.end()
 		moved = len(left) < len(c.open)
-		c.open, whole = left, nil
+		c.open = left
 	}
 }

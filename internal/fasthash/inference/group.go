@@ -50,12 +50,12 @@ type groups struct {
 	words int
 	p     int // bits so far
 
-	pairs   [2]int64 // similar, dissimilar
-	squares int64    // sum of the squared weights of rows
-	alike   []int64  // of each unit: the rows similar to one of its rows, including that row
-	inner   rowDots
-	gram    *gram // for linear losses
-	whole   wholeSums
+	pairs   [2]int64    // similar, dissimilar
+	squares int64       // sum of the squared weights of rows
+	alike   []int64     // of each unit: the rows similar to one of its rows, including that row
+	gram    *gram       // for linear losses, as is what follows
+	all     sums[int64] // of the weights of all rows
+	inner   []int64     // of each group: the sum of c_i.c_j over the rows j similar to one of its rows, with that row
 	large   largeCuts
 	parts   *atomic.Int64 // cuts of undecided groups that were too many for one
 }
@@ -98,7 +98,7 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, parts *atomic.Int64
 	q.pairs[0] = (q.pairs[0] - q.squares) / 2
 	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
 	if o.pair().linear {
-		q.gram = &gram{}
+		q.gram, q.all.s, q.inner = &gram{}, all, make([]int64, len(q.size))
 	}
 	q.f = newField(q)
 	return q, nil
@@ -186,12 +186,11 @@ func (q *grouped) push(h []int8) {
 			group[i] = rows[half(group[i], v)]
 		}
 	})
-	q.inner.split(q, halves)
-	q.whole.done = false
 	q.code, q.size, q.owner, q.words = code, size, owner, words
 	q.p++
 	if q.gram != nil {
 		q.gram.push(q)
+		q.addBit(halves)
 	}
 }
 

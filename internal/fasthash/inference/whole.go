@@ -1,38 +1,40 @@
 package inference
 
-// Sums that do not depend on the signs: all candidates of a bit read them, and the first brings them up to date.
+// Sums that do not depend on the signs, which all candidates of a bit read.
 
 import (
 	"context"
-	"sync"
 
 	"hashgrove/internal/par"
 )
 
-// wholeSums holds the sums of all groups.
-type wholeSums struct {
-	lock sync.Mutex
-	done bool // for the bits so far
-	all  sums[int64]
-}
-
-// update brings the sums up to date with the groups. Afterwards they may be read until the next bit.
-func (s *wholeSums) update(q *grouped) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.done {
-		return
-	}
-	s.all.reset(q.p)
-	var t tally
-	for u := range q.count {
-		t.begin(&s.all, 1, q.count[u])
+// addBit updates what the groups know of all rows by a new bit, given the halves of old groups that they are. The sum of
+// c_i.c_j over the rows similar to a group changes by c_ib times the sum of the bit over these, which is cheaper than
+// distances.
+func (q *grouped) addBit(halves []int32) {
+	last := q.p - 1
+	bit, near := make([]int64, len(q.count)), make([]int64, len(q.count))
+	q.eachUnit(func(u int) {
 		for g := q.first[u]; g < q.first[u+1]; g++ {
-			t.add(q.bits(g), q.size[g])
+			bit[u] += q.size[g] * q.sign(g, last)
 		}
-		t.end()
+	})
+	if last&63 == 0 {
+		q.all.set = append(q.all.set, make([]int64, 64)...)
 	}
-	s.done = true
+	q.all.set[last] = q.all.s
+	for _, v := range bit {
+		q.all.set[last] += v
+	}
+	q.all.set[last] /= 2
+	_ = nearTotals(context.Background(), q, bit, near)
+	inner := make([]int64, len(halves))
+	q.eachUnit(func(u int) {
+		for g := q.first[u]; g < q.first[u+1]; g++ {
+			inner[g] = q.inner[halves[g]/2] + q.sign(g, last)*near[u]
+		}
+	})
+	q.inner = inner
 }
 
 // nearSums writes for every unit the sum of x over the groups of the units similar to it.
@@ -90,61 +92,4 @@ func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
 			}
 		}
 	})
-}
-
-// rowDots keeps for every group the sum of c_i.c_j over the rows j similar to one of its rows, that row included: Q
-// when all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
-// distances.
-type rowDots struct {
-	lock sync.Mutex
-	bits int     // pushed so far
-	sum  []int64 // by group
-}
-
-// split passes the sums on to new groups, each of which is half of an old one.
-func (r *rowDots) split(q *grouped, halves []int32) {
-	if r.sum == nil {
-		return
-	}
-	sum := make([]int64, len(halves))
-	q.each(len(sum), func(lo, hi int) {
-		for k := lo; k < hi; k++ {
-			sum[k] = r.sum[halves[k]/2]
-		}
-	})
-	r.sum = sum
-}
-
-// groups writes the sum of each group.
-func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
-	err := r.update(ctx, q)
-	copy(dots, r.sum)
-	return err
-}
-
-// update brings the sums up to date with the bits. Afterwards they may be read until the next bit.
-func (r *rowDots) update(ctx context.Context, q *grouped) error {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if r.sum == nil {
-		r.sum = make([]int64, len(q.size))
-	}
-	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
-	for ; r.bits < q.p; r.bits++ {
-		q.eachUnit(func(u int) {
-			bit[u], near[u] = 0, 0
-			for g := q.first[u]; g < q.first[u+1]; g++ {
-				bit[u] += q.size[g] * q.sign(g, r.bits)
-			}
-		})
-		if err := nearTotals(ctx, q, bit, near); err != nil {
-			return err
-		}
-		q.eachUnit(func(u int) {
-			for g := q.first[u]; g < q.first[u+1]; g++ {
-				r.sum[g] += q.sign(g, r.bits) * near[u]
-			}
-		})
-	}
-	return nil
 }
