@@ -43,43 +43,17 @@ type checkpoint struct {
 // lockFile exists in a checkpoint's folder while a training uses it. One left behind by a killed process does no harm.
 const lockFile = "lock"
 
-// lockFolder makes the folder and locks it, so that two trainings with the same output do not destroy each other's
-// bits.
-func lockFolder(folder string) (release func(), err error) {
-	for try := 0; ; try++ {
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return nil, err
-		}
-		release, err := fileio.Lock(filepath.Join(folder, lockFile))
-		if errors.Is(err, fs.ErrNotExist) && try < 100 { // another training just ended and removed the folder
-			continue
-		}
-		if errors.Is(err, fileio.ErrLocked) {
-			err = fmt.Errorf("%s: another training with the same output is running: wait for it, or name another output", folder)
-		}
-		if err != nil {
-			return nil, err
-		}
-		// The folder's name must survive a power cut for the bits in it to do so.
-		if err := fileio.SyncFolder(filepath.Dir(folder)); err != nil {
-			release()
-			return nil, err
-		}
-		return release, nil
-	}
-}
-
-// close releases the lock.
-func (c *checkpoint) close() {
-	if c != nil {
-		c.release()
-	}
-}
-
-// openCheckpoint makes the folder, or finds what an earlier run left in it.
+// openCheckpoint makes the folder, or finds what an earlier run left in it, and locks it, so that two trainings with the
+// same output do not destroy each other's bits.
 func openCheckpoint(t *training) (_ *checkpoint, err error) {
-	folder, resume, restart := t.Checkpoint, t.Resume, t.Restart
-	release, err := lockFolder(folder)
+	folder := t.Checkpoint
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	release, err := fileio.Lock(filepath.Join(folder, lockFile))
+	if errors.Is(err, fileio.ErrLocked) {
+		err = fmt.Errorf("%s: another training with the same output is running: wait for it, or name another output", folder)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +63,21 @@ func openCheckpoint(t *training) (_ *checkpoint, err error) {
 		}
 	}()
 	c := &checkpoint{folder, t.identity(), release}
+	// The folder's name must survive a power cut for the bits in it to do so.
+	if err := fileio.SyncFolder(filepath.Dir(folder)); err != nil {
+		return nil, err
+	}
 	bits, half, err := c.files()
 	if err != nil {
 		return nil, err
 	}
+	if t.Restart {
+		half, bits = append(half, bits...), nil
+	}
 	if err := c.remove(half); err != nil {
 		return nil, err
 	}
-	if len(bits) > 0 && restart {
-		return c, c.remove(bits)
-	}
-	if len(bits) > 0 && !resume {
+	if len(bits) > 0 && !t.Resume {
 		return nil, fmt.Errorf("%w: %s holds %d bits", ErrCheckpoint, folder, len(bits))
 	}
 	return c, nil
@@ -135,9 +113,6 @@ func (c *checkpoint) remove(names []string) error {
 
 // removeCheckpoint removes a folder that holds only bit files, unless another training is using it by now.
 func removeCheckpoint(folder string) error {
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	lock := filepath.Join(folder, lockFile)
 	release, err := fileio.Lock(lock)
 	if errors.Is(err, fileio.ErrLocked) || errors.Is(err, fs.ErrNotExist) {

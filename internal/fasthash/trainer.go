@@ -66,7 +66,11 @@ func (m Trainer) Train(ctx context.Context, d *supervision.Data) (*model.Model, 
 	if err := t.prepare(ctx, d); err != nil {
 		return nil, err
 	}
-	defer func() { t.ckpt.close() }()
+	defer func() {
+		if t.ckpt != nil {
+			t.ckpt.release()
+		}
+	}()
 	done, stats, err := t.doneBits(ctx)
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ package inference
 //
 //	sum of c_i.c_j = sum over bits b of (sum over i of c_ib)²       sum of (c_i.c_j)² = sum over a, b of G_ab²
 //
-// A new bit adds one row and column to G, the sums of the codes by the signs of the bit, for each class and for all rows.
-// G itself is not kept. Where pairs must be looked at (similar ones of tags, all of the hinge), distances are counted
-// in a histogram.
+// A new bit adds one row and column to G, the sums of the codes by the signs of the bit, for each class and for all
+// rows. G itself is not kept. Where pairs must be looked at (similar ones of tags, all of the hinge), distances are
+// counted in a histogram.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package inference
 
-// Sums over many codes. Nearly all groups of a hard problem have one row, so the bits of their codes are counted in bytes,
-// eight at a time, and added to the sums when a byte may be full. That is much cheaper than adding every bit.
+// Sums over many codes. Nearly all groups of a hard problem have one row, so the bits of their codes are counted in
+// bytes, eight at a time, and added to the sums when a byte may be full. That is much cheaper than adding every bit.
 
 // tally adds groups of one unit, or of units whose rows weigh the same, to sums.
 type tally struct {

@@ -8,9 +8,9 @@ import (
 	"hashgrove/internal/par"
 )
 
-// addBit updates what the groups know of all rows by a new bit, given the halves of old groups that they are. The sum of
-// c_i.c_j over the rows similar to a group changes by c_ib times the sum of the bit over these, which is cheaper than
-// distances.
+// addBit updates what the groups know of all rows by a new bit, given the halves of old groups that they are. The sum
+// of c_i.c_j over the rows similar to a group changes by c_ib times the sum of the bit over these, which is cheaper
+// than distances.
 func (q *grouped) addBit(halves []int32) {
 	last := q.p - 1
 	bit, near := make([]int64, len(q.count)), make([]int64, len(q.count))
