@@ -3,9 +3,9 @@ package compare
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"hashgrove/internal/eval"
+	"hashgrove/internal/message"
 )
 
 // Advice in words, drawn from the numbers of a comparison: the first verdict that applies, then every remark that does.
@@ -289,14 +289,4 @@ func rowName(row *eval.Row) string {
 	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
 }
 
-func byteCount(n int) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 10_000:
-		return strconv.Itoa(n) + " bytes"
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", (n+500)/1000)
-	}
-	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
-}
+func byteCount(n int) string { return message.Size(int64(n)) }

@@ -43,7 +43,7 @@ func TestEachRule(t *testing.T) {
 			r.Rows[0].MAP = 0.11
 		}, "no-signal", -1, "KSH; 0.110; 0.100"},
 		{func(r *Result) { r.Rows[6].MAP = 0.97 }, "float", 6, "float search; 0.970; 0.900"},
-		{func(r *Result) { r.Rows[6].MAP, r.Data.Base = 0.9, 10_000 }, "float", 6, "0.900; 10000; 20 MB"},
+		{func(r *Result) { r.Rows[6].MAP, r.Data.Base = 0.9, 10_000 }, "float", 6, "0.900; 10000; 20.5 MB"},
 		{func(r *Result) { r.Rows[6].MAP = 0.9 }, "use cost", 1, ""}, // too many vectors
 		{func(r *Result) { r.Rows[5].MAP = 0.9 }, "classifier-as-good cost", 5, "0.900; 8 bytes; 32 bits; 4 bytes"},
 		{func(r *Result) {

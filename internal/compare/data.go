@@ -153,22 +153,6 @@ func (d *Data) searched() *Part {
 	return d.Base
 }
 
-// each returns the data with every part changed.
-func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
-	out := &Data{Name: d.Name}
-	var err error
-	if out.Base, err = change(d.Base); err != nil {
-		return nil, err
-	}
-	if d.New != nil {
-		if out.New, err = change(d.New); err != nil {
-			return nil, err
-		}
-	}
-	out.Queries, err = change(d.Queries)
-	return out, err
-}
-
 // items returns the number of items that can be found.
 func (d *Data) items() int {
 	if d.New != nil {

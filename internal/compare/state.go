@@ -112,14 +112,19 @@ func (s *comparison) applyScale(ctx context.Context) (err error) {
 	if s.scale, err = method.ScaleOf(ctx, s.data.Base.Data, o); err != nil || s.scale.Map == nil {
 		return err
 	}
-	s.floats, err = s.data.each(func(p *Part) (*Part, error) {
-		x, err := model.Transform(ctx, s.o.Threads, p.X, s.scale.Map)
-		if err != nil {
-			return nil, err
+	floats := *s.data
+	for _, p := range []**Part{&floats.Base, &floats.New, &floats.Queries} {
+		if *p == nil {
+			continue
 		}
-		return &Part{Data: p.With(x), X: x}, nil
-	})
-	return err
+		x, err := model.Transform(ctx, s.o.Threads, (*p).X, s.scale.Map)
+		if err != nil {
+			return err
+		}
+		*p = &Part{Data: (*p).With(x), X: x}
+	}
+	s.floats = &floats
+	return nil
 }
 
 // standardize returns the setting passed to methods.

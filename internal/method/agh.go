@@ -126,8 +126,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Gaussian, erro
 	if err != nil {
 		return nil, err
 	}
-	anchors, _, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows),
-		linalg.KMeansOptions{Seed: m.Seed, Threads: m.Threads})
+	anchors, err := linalg.KMeans(ctx, sample, min(m.Anchors, sample.Rows), m.Seed, m.Threads)
 	if err != nil {
 		return nil, err
 	}

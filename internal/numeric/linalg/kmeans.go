@@ -1,7 +1,7 @@
 // K-means (Lloyd, IEEE Trans. Information Theory 1982): centres c that make the sum of |x_i - c_a(i)|^2 small.
 //
 //	start      k distinct rows, drawn at random
-//	repeat     up to Steps times, or until nothing moves
+//	repeat     up to ten times, or until nothing moves
 //		assign     a(i) = argmin_q |c_q|^2 - 2 x_i · c_q       O(n k d), a matrix product
 //		update     c_q = the mean of its rows                  O(n d)
 //		empty      takes the row that is farthest from its centre
@@ -9,7 +9,6 @@
 package linalg
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -20,43 +19,31 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// KMeansOptions are the options of KMeans.
-type KMeansOptions struct {
-	Steps   int    // most turns; 0 means 10
-	Seed    uint64 // of the first centres
-	Threads int    // 0 means all cores; never changes the result
-}
-
-// KMeans returns k centres of the rows of x, and the centre of every row. If rows are equal, centres may be as well.
-func KMeans(ctx context.Context, x vectors.Matrix, k int,
-	o KMeansOptions) (centres vectors.Matrix, assigned []int32, err error) {
+// KMeans returns k centres of the rows of x. If rows are equal, centres may be as well. The seed is of the first centres.
+func KMeans(ctx context.Context, x vectors.Matrix, k int, seed uint64, threads int) (centres vectors.Matrix, err error) {
 	if k < 1 || k > x.Rows {
-		return centres, nil, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
+		return centres, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
 	}
-	o.Steps = cmp.Or(o.Steps, 10)
+	const most = 10
 	d := x.Cols
 	centres = vectors.Matrix{Rows: k, Cols: d, Data: make([]float32, k*d)}
-	rng := rand.New(rand.NewPCG(o.Seed, 0x63))
+	rng := rand.New(rand.NewPCG(seed, 0x63))
 	order := rng.Perm(x.Rows)[:k]
 	slices.Sort(order)
 	for q, i := range order {
 		copy(centres.Row(q), x.Row(i))
 	}
-	assigned = make([]int32, x.Rows)
-	distance := make([]float64, x.Rows)
-	for step := range o.Steps + 1 {
-		moved, err := assign(ctx, x, centres, assigned, distance, o.Threads)
-		if err != nil {
-			return centres, nil, err
+	assigned, distance := make([]int32, x.Rows), make([]float64, x.Rows)
+	for step := range most + 1 {
+		moved, err := assign(ctx, x, centres, assigned, distance, threads)
+		if err != nil || step == most || step > 0 && !moved {
+			return centres, err
 		}
-		if step == o.Steps || step > 0 && !moved {
-			break
-		}
-		if err := update(ctx, x, centres, assigned, distance, o.Threads); err != nil {
-			return centres, nil, err
+		if err := update(ctx, x, centres, assigned, distance, threads); err != nil {
+			return centres, err
 		}
 	}
-	return centres, assigned, nil
+	return centres, nil
 }
 
 // assign finds the nearest centre of every row, the first of equal ones, and its distance, and reports whether any

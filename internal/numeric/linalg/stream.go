@@ -21,18 +21,6 @@ const blockRows = 1024
 // the first row. Each matrix is valid until the next.
 func Blocks(ctx context.Context, src vectors.Source, rows int) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
-		if x, ok := src.(vectors.Matrix); ok { // no need to copy
-			for lo := 0; lo < x.Rows; lo += rows {
-				if ctx.Err() != nil {
-					yield(vectors.Chunk{}, context.Cause(ctx))
-					return
-				}
-				if !yield(vectors.Chunk{First: lo, X: x.Slice(lo, min(lo+rows, x.Rows))}, nil) {
-					return
-				}
-			}
-			return
-		}
 		out := vectors.Chunk{X: vectors.Matrix{Cols: src.Dim()}}
 		for c, err := range src.Chunks(ctx) {
 			if err != nil {
