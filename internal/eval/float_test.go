@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -67,11 +68,109 @@ func TestFloatCurveOverRanks(t *testing.T) {
 	}
 }
 
-// randomVectors draws vectors whose distances are exact in float32.
-func randomVectors(rng *rand.Rand, rows, cols int) vectors.Matrix {
-	m := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
-	for i := range m.Data {
-		m.Data[i] = float32(rng.IntN(256))
+// cosine is the textbook formula, with 0 if one vector is zero and 1 if both are.
+func cosine(a, b []float32) float64 {
+	dot, aa, bb := 0.0, 0.0, 0.0
+	for j := range a {
+		dot += float64(a[j]) * float64(b[j])
+		aa += float64(a[j]) * float64(a[j])
+		bb += float64(b[j]) * float64(b[j])
 	}
-	return m
+	switch {
+	case aa == 0 && bb == 0:
+		return 1
+	case aa == 0 || bb == 0:
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}
+
+// By definition the greatest cosine or inner product comes first. Inner products of small numbers have ties and either
+// sign; for cosines the length must not matter, however large or small.
+func TestAnglesAndProductsEqualTheDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	for trial := range 60 {
+		n, m, metric := 1+rng.IntN(5), 2+rng.IntN(5), Inner
+		queries, base := vectors.Matrix{Rows: n, Cols: 3}, vectors.Matrix{Rows: m, Cols: 3}
+		for _, x := range []*vectors.Matrix{&queries, &base} {
+			for range x.Rows * x.Cols {
+				x.Data = append(x.Data, float32(rng.IntN(5)-2))
+			}
+		}
+		likeness := func(a, b []float32) float64 {
+			return float64(a[0])*float64(b[0]) + float64(a[1])*float64(b[1]) + float64(a[2])*float64(b[2])
+		}
+		if trial%2 == 0 {
+			metric, likeness = Cosine, cosine
+			for i := range base.Data {
+				base.Data[i] = float32(math.Ldexp(rng.NormFloat64(), 10*(i/3)-30))
+			}
+		}
+		truth := randomTruth(rng, trial%3, n, m)
+		var p problem
+		for q := range n {
+			distance, mark := make([]int, m), make([]uint8, m) // the number of nearer items
+			for i := range m {
+				for j := range m {
+					if likeness(queries.Row(q), base.Row(j)) > likeness(queries.Row(q), base.Row(i)) {
+						distance[i]++
+					}
+				}
+			}
+			truth.Mark(q, mark)
+			p.distance, p.mark = append(p.distance, distance), append(p.mark, mark)
+		}
+		want := p.report([]int{1, 2}, 3, min(4, m), 96)
+		got, err := RetrievalFloat(t.Context(), queries, base, metric, truth, Options{K: []int{1, 2}, Cut: 3, CurveTo: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The curve over ranks has its own test.
+		got.PRCurve, got.PRArea = want.PRCurve, want.PRArea
+		equalNumbers(t, string(metric), got, want)
+	}
+}
+
+// Zeros stand between acute and obtuse angles, and are equal to zeros.
+func TestCosineOfZeros(t *testing.T) {
+	base := vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{-1, 0.1, 0, 0, 5, 4}}
+	for _, c := range []struct {
+		query []float32
+		order []int // of the base items
+	}{{[]float32{1, 1}, []int{2, 1, 0}}, {[]float32{-3, 0}, []int{0, 1, 2}}} {
+		for at, item := range c.order {
+			class := make([]int32, 3)
+			class[item] = 1
+			r, err := RetrievalFloat(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: c.query}, base, Cosine, ByClass([]int32{1}, class), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := 1 / float64(at+1); math.Abs(r.MAP-want) > 1e-12 {
+				t.Errorf("query %v: item %d has precision %v, want %v", c.query, item, r.MAP, want)
+			}
+		}
+	}
+	r, err := RetrievalFloat(context.Background(), vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}}, base, Cosine, ByClass([]int32{1}, []int32{0, 1, 0}), Options{})
+	if err != nil || r.MAP != 1 {
+		t.Errorf("zeros do not find zeros: %v %v", r, err)
+	}
+}
+
+// Values at the limits of float32 are ranked.
+func TestInnerExtremes(t *testing.T) {
+	// The largest product comes first, however large: MaxFloat32², MaxFloat32, 0, -MaxFloat32².
+	one := vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{math.MaxFloat32, 1}}
+	four := vectors.Matrix{Rows: 4, Cols: 2, Data: []float32{0, 0, -math.MaxFloat32, 0, math.MaxFloat32, 0, 1, 0}}
+	for at, item := range []int{2, 3, 0, 1} {
+		class := make([]int32, 4)
+		class[item] = 1
+		r, err := RetrievalFloat(context.Background(), one, four, Inner, ByClass([]int32{1}, class), Options{})
+		if err != nil || math.Abs(r.MAP-1/float64(at+1)) > 1e-12 {
+			t.Errorf("item %d has precision %v, want %v; %v", item, r.MAP, 1/float64(at+1), err)
+		}
+	}
+	if _, err := RetrievalFloat(context.Background(), one, vectors.Matrix{Rows: 4}, Inner, ByClass([]int32{1}, make([]int32, 4)),
+		Options{}); err == nil {
+		t.Error("vectors of different lengths were judged")
+	}
 }

@@ -5,21 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/vectors"
 )
-
-// labelsOf names classes, as a source has them.
-func labelsOf(class []int32) []string {
-	names := make([]string, len(class))
-	for i, c := range class {
-		names[i] = strconv.Itoa(int(c))
-	}
-	return names
-}
 
 // reconstructionByDefinition is 2 r² f from the weights.
 func reconstructionByDefinition(r *reconstruction, pairs []affinity.Pair) int64 {

@@ -35,10 +35,7 @@ func TestOneHot(t *testing.T) {
 func TestClassifierProbabilities(t *testing.T) {
 	ctx := context.Background()
 	for _, src := range []vectors.Source{methodtest.Classed(5, 300, 24, 4), methodtest.Tagged(5, 300, 24, 4)} {
-		d, err := methodtest.Data(src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := dataOf(t, src)
 		c, err := FitClassifier(ctx, d, Options{Seed: 3})
 		if err != nil {
 			t.Fatal(err)

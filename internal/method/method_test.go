@@ -169,10 +169,7 @@ func sources(rows int) map[string]vectors.Source {
 func TestMostBits(t *testing.T) {
 	ctx := context.Background()
 	x, class := methodtest.ClusterMatrix(1, 40, 4, 3)
-	d, err := methodtest.Data(vectors.WithLabels(x, methodtest.ClassNames(class)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := dataOf(t, vectors.WithLabels(x, methodtest.ClassNames(class)))
 	limited := map[string]bool{"pca-itq": true, "agh": true, "agh2": true, "sth": true, "sth-kernel": true}
 	for _, name := range Names() {
 		o := Options{Bits: 100, Anchors: 30}

@@ -14,7 +14,7 @@ import (
 func TestSTHFirstBitsPartClasses(t *testing.T) {
 	x, class := methodtest.ClusterMatrix(1, 400, 12, 5)
 	m := sth{Options: Options{Bits: 8, Threads: 2}, Neighbours: 10}
-	src := vectors.WithLabels(x, labelsOf(class))
+	src := vectors.WithLabels(x, methodtest.ClassNames(class))
 	l := mustLabelled(t, src, -1)
 	z, err := m.bits(context.Background(), l)
 	if err != nil {
