@@ -1,4 +1,4 @@
-package method_test
+package method
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -132,7 +131,7 @@ func TestRankingIsChosen(t *testing.T) {
 			t.Errorf("by %s MAP is %.3f, by the chosen ranking %s %.3f", rank, found, m.Rank(), by[m.Rank()])
 		}
 	}
-	_, err := method.Train(context.Background(), "lsh", hashed(t, x), method.Options{Bits: hamming.MaxBits})
+	_, err := Train(context.Background(), "lsh", hashed(t, x), Options{Bits: hamming.MaxBits})
 	if err != nil {
 		t.Error("codes too long for margins:", err)
 	}

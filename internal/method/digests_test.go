@@ -1,4 +1,4 @@
-package method_test
+package method
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
@@ -32,8 +31,8 @@ func TestDigestsOnEveryMachine(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	for _, name := range method.Names() {
-		d, _ := method.Describe(name)
+	for _, name := range Names() {
+		d, _ := Describe(name)
 		for _, c := range []struct {
 			title string
 			src   vectors.Source
@@ -43,7 +42,7 @@ func TestDigestsOnEveryMachine(t *testing.T) {
 			{"tags", methodtest.Tagged(4, 120, 9, 5), 0},
 			{"components", methodtest.Classed(5, 90, 30, 3), 8},
 		} {
-			if c.title == "tags" && !d.Supervised || c.title == "components" && name == method.FastHash {
+			if c.title == "tags" && !d.Supervised || c.title == "components" && name == FastHash {
 				continue
 			}
 			t.Run(name+"/"+c.title, func(t *testing.T) {
@@ -65,9 +64,9 @@ func TestDigestsOnEveryMachine(t *testing.T) {
 // digestOf trains a method and returns the digest of the file of its model.
 func digestOf(t *testing.T, name string, src vectors.Source, pca int) string {
 	t.Helper()
-	o := method.Options{Bits: 8, Seed: 9, Threads: 2, PCA: pca, Anchors: 25}
+	o := Options{Bits: 8, Seed: 9, Threads: 2, PCA: pca, Anchors: 25}
 	o.FastHash.Trees.Rounds = 8
-	m, err := method.New(name, o)
+	m, err := New(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package method_test
+package method
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 
 	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/message"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/methodtest"
@@ -26,9 +25,9 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 	}
 	o := few(3)
 	o.Validation, o.FastHash.LinearColumns, o.FastHash.Candidates = 0.2, columns.Off, 2
-	written := func(d *supervision.Data, o method.Options) []byte {
+	written := func(d *supervision.Data, o Options) []byte {
 		var b bytes.Buffer
-		if err := model.Write(&b, trained(t, method.FastHash, d, o)); err != nil {
+		if err := model.Write(&b, trained(t, FastHash, d, o)); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()
@@ -46,7 +45,7 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 			t.Errorf("without the classes %v: the models differ", left)
 		}
 	}
-	_, err = method.Train(context.Background(), "pca-itq", mapped, o)
+	_, err = Train(context.Background(), "pca-itq", mapped, o)
 	if d := message.Differs(err, "needs-memory", "FastHash"); d != "" {
 		t.Errorf("another method: %s", d)
 	}

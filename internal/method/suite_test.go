@@ -1,4 +1,4 @@
-package method_test
+package method
 
 import (
 	"bytes"
@@ -14,9 +14,7 @@ import (
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -40,8 +38,8 @@ func TestEveryMethod(t *testing.T) {
 	// Classes that lie apart are parts of the anchor graph of their own, and AGH leaves out the vectors that tell them
 	// apart.
 	gain := map[string]float64{"agh": 0.15}
-	for _, name := range method.Names() {
-		d, _ := method.Describe(name)
+	for _, name := range Names() {
+		d, _ := Describe(name)
 		for _, c := range []struct {
 			title       string
 			pca         int
@@ -58,8 +56,8 @@ func TestEveryMethod(t *testing.T) {
 			}
 			t.Run(d.Name+c.title, func(t *testing.T) {
 				runSuite(t, suiteCase{
-					New: func(bits int, seed uint64, threads int) method.Method {
-						m, err := method.New(d.Name, method.Options{Bits: bits, Seed: seed, Threads: threads, PCA: c.pca, Anchors: 60,
+					New: func(bits int, seed uint64, threads int) Method {
+						m, err := New(d.Name, Options{Bits: bits, Seed: seed, Threads: threads, PCA: c.pca, Anchors: 60,
 							Standardize: c.standardize})
 						if err != nil {
 							t.Fatal(err)
@@ -75,39 +73,39 @@ func TestEveryMethod(t *testing.T) {
 
 // suiteCase is a method and what is known about it.
 type suiteCase struct {
-	New        func(bits int, seed uint64, threads int) method.Method // with settings for a few hundred rows of 24 dimensions
-	Supervised bool                                                   // learns from classes
-	AnyBits    bool                                                   // the data decide the number of bits
-	Gain       float64                                                // least MAP above that of random codes; 0 means 0.25
+	New        func(bits int, seed uint64, threads int) Method // with settings for a few hundred rows of 24 dimensions
+	Supervised bool                                            // learns from classes
+	AnyBits    bool                                            // the data decide the number of bits
+	Gain       float64                                         // least MAP above that of random codes; 0 means 0.25
 }
 
 const (
-	rows, dim, classes = 200, 24, 5
-	bits               = 10
+	suiteRows, suiteDim, suiteClasses = 200, 24, 5
+	suiteBits                         = 10
 )
 
 // runSuite runs the suite.
 func runSuite(t *testing.T, c suiteCase) {
 	t.Helper()
-	x := clusters(1, rows)
-	base := c.train(t, c.New(bits, 7, 1), x)
+	x := clusters(1, suiteRows)
+	base := c.train(t, c.New(suiteBits, 7, 1), x)
 	want := bytesOf(t, base)
 	t.Run("threads", func(t *testing.T) {
-		if !bytes.Equal(bytesOf(t, c.train(t, c.New(bits, 7, 2), x)), want) {
+		if !bytes.Equal(bytesOf(t, c.train(t, c.New(suiteBits, 7, 2), x)), want) {
 			t.Error("two threads give another model than one")
 		}
 	})
 	t.Run("chunks", func(t *testing.T) {
-		if !bytes.Equal(bytesOf(t, c.train(t, c.New(bits, 7, 1), pieces{x})), want) {
+		if !bytes.Equal(bytesOf(t, c.train(t, c.New(suiteBits, 7, 1), pieces{x})), want) {
 			t.Error("chunks of another size give another model")
 		}
 	})
 	t.Run("bits", func(t *testing.T) {
-		if !c.AnyBits && base.Bits() != bits {
-			t.Errorf("%d bits instead of %d", base.Bits(), bits)
+		if !c.AnyBits && base.Bits() != suiteBits {
+			t.Errorf("%d bits instead of %d", base.Bits(), suiteBits)
 		}
-		if base.Dim() != dim {
-			t.Errorf("vectors of %d dimensions instead of %d", base.Dim(), dim)
+		if base.Dim() != suiteDim {
+			t.Errorf("vectors of %d dimensions instead of %d", base.Dim(), suiteDim)
 		}
 	})
 	t.Run("codes", func(t *testing.T) { checkCodes(t, base, want) })
@@ -117,27 +115,27 @@ func runSuite(t *testing.T, c suiteCase) {
 	t.Run("gain", func(t *testing.T) { c.checkGain(t, base, x) })
 	if !c.Supervised {
 		t.Run("classes", func(t *testing.T) {
-			if !bytes.Equal(bytesOf(t, c.train(t, c.New(bits, 7, 1), x.X)), want) {
+			if !bytes.Equal(bytesOf(t, c.train(t, c.New(suiteBits, 7, 1), x.X)), want) {
 				t.Error("without classes there is another model")
 			}
 		})
 		return
 	}
 	t.Run("tags", func(t *testing.T) {
-		e, err := learnFrom(context.Background(), c.New(bits, 7, 1), x.tagged())
+		e, err := learnFrom(context.Background(), c.New(suiteBits, 7, 1), x.tagged())
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.checkGain(t, e, x)
 	})
 	t.Run("nothing known", func(t *testing.T) {
-		if _, err := learnFrom(context.Background(), c.New(bits, 7, 1), x.X); err == nil {
+		if _, err := learnFrom(context.Background(), c.New(suiteBits, 7, 1), x.X); err == nil {
 			t.Error("rows without classes or tags taught something")
 		}
 	})
 }
 
-func (c suiteCase) train(t *testing.T, m method.Method, x vectors.Source) model.Encoder {
+func (c suiteCase) train(t *testing.T, m Method, x vectors.Source) model.Encoder {
 	t.Helper()
 	e, err := learnFrom(context.Background(), m, x)
 	if err != nil {
@@ -147,19 +145,6 @@ func (c suiteCase) train(t *testing.T, m method.Method, x vectors.Source) model.
 		t.Fatal(err)
 	}
 	return e
-}
-
-// learnFrom trains and returns the encoder; the context is for training alone.
-func learnFrom(ctx context.Context, m method.Method, x vectors.Source) (model.Encoder, error) {
-	d, err := supervision.Scan(context.Background(), x, supervision.ScanOptions{})
-	if err != nil {
-		return nil, err
-	}
-	made, err := m.Train(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return made.Encoder, nil
 }
 
 func bytesOf(t *testing.T, e model.Encoder) []byte {
@@ -172,8 +157,8 @@ func bytesOf(t *testing.T, e model.Encoder) []byte {
 }
 
 func checkCodes(t *testing.T, e model.Encoder, file []byte) {
-	rows := clusters(2, 70)
-	q := rows.X
+	x := clusters(2, 70)
+	q := x.X
 	m := &model.Model{Encoder: e}
 	codes, err := m.Encode(context.Background(), q, 2)
 	if err != nil {
@@ -200,7 +185,7 @@ func checkCodes(t *testing.T, e model.Encoder, file []byte) {
 		}
 	}
 	for _, threads := range []int{1, 2} {
-		checkWays(t, m, rows, codes, threads)
+		checkWays(t, m, x, codes, threads)
 	}
 	short := m.Prefix(1)
 	if err := short.Check(); err != nil || short.Encoder.Fingerprint(1) != e.Fingerprint(1) {
@@ -209,14 +194,14 @@ func checkCodes(t *testing.T, e model.Encoder, file []byte) {
 }
 
 // checkWays compares the codes of a batch and of a stream.
-func checkWays(t *testing.T, m *model.Model, rows classedRows, want hamming.Codes, threads int) {
+func checkWays(t *testing.T, m *model.Model, x classedRows, want hamming.Codes, threads int) {
 	t.Helper()
-	all, err := m.Encode(context.Background(), rows.X, threads)
+	all, err := m.Encode(context.Background(), x.X, threads)
 	if err != nil || !slices.Equal(all.Data, want.Data) {
 		t.Errorf("%d threads: a batch has other codes: %v", threads, err)
 	}
 	var streamed []uint64
-	err = m.EncodeSource(context.Background(), pieces{rows}, threads, func(_ int, c hamming.Codes, _ vectors.Chunk) error {
+	err = m.EncodeSource(context.Background(), pieces{x}, threads, func(_ int, c hamming.Codes, _ vectors.Chunk) error {
 		streamed = append(streamed, c.Data...)
 		return nil
 	})
@@ -250,7 +235,7 @@ func (c suiteCase) checkCancel(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(enough)
-	if _, err := learnFrom(ctx, c.New(bits, 7, 1), clusters(1, rows)); !errors.Is(err, enough) {
+	if _, err := learnFrom(ctx, c.New(suiteBits, 7, 1), clusters(1, suiteRows)); !errors.Is(err, enough) {
 		t.Errorf("cancelled before it began: %v", err)
 	}
 	if !needs.Full() {
@@ -261,7 +246,7 @@ func (c suiteCase) checkCancel(t *testing.T) {
 	defer cancel(nil)
 	fired := make(chan time.Time, 1)
 	timer := time.AfterFunc(100*time.Millisecond, func() { fired <- time.Now(); cancel(enough) })
-	_, err := learnFrom(after, c.New(bits, 7, 1), clusters(1, 20_000))
+	_, err := learnFrom(after, c.New(suiteBits, 7, 1), clusters(1, 20_000))
 	ended := time.Now()
 	if !timer.Stop() {
 		if took := ended.Sub(<-fired); took > 3*time.Second { // one is promised; other work may share the machine
@@ -276,18 +261,18 @@ func (c suiteCase) checkCancel(t *testing.T) {
 // checkOddData trains on data that nobody would, which may be refused but must not panic or leave half a model.
 func (c suiteCase) checkOddData(t *testing.T) {
 	none := clusters(1, 0)
-	if _, err := learnFrom(context.Background(), c.New(bits, 7, 1), none); err == nil {
+	if _, err := learnFrom(context.Background(), c.New(suiteBits, 7, 1), none); err == nil {
 		t.Error("there was a model from no rows")
 	}
 	equal := clusters(1, 60)
 	clear(equal.X.Data)
-	flat := clusters(1, rows)
+	flat := clusters(1, suiteRows)
 	for i := range flat.X.Rows {
-		copy(flat.X.Row(i)[1:], make([]float32, dim-1)) // one column says everything
+		copy(flat.X.Row(i)[1:], make([]float32, suiteDim-1)) // one column says everything
 	}
 	for name, x := range map[string]classedRows{"one row": clusters(1, 1), "three rows": clusters(1, 3), "equal rows": equal,
 		"one column": flat} {
-		e, err := learnFrom(context.Background(), c.New(bits, 7, 1), x)
+		e, err := learnFrom(context.Background(), c.New(suiteBits, 7, 1), x)
 		if err != nil {
 			continue
 		}
@@ -334,18 +319,18 @@ type classedRows struct {
 // clusters draws rows around a centre for each of five classes. The centres are the same for every seed.
 func clusters(seed uint64, rows int) classedRows {
 	centre, rng := rand.New(rand.NewPCG(11, 7)), rand.New(rand.NewPCG(seed, 1))
-	var c [classes * dim]float32
+	var c [suiteClasses * suiteDim]float32
 	for i := range c {
 		c[i] = 10 + 4*centre.Float32()
 	}
 	x := classedRows{Class: make([]int32, rows)}
-	x.X = vectors.Matrix{Rows: rows, Cols: dim, Data: make([]float32, rows*dim)}
+	x.X = vectors.Matrix{Rows: rows, Cols: suiteDim, Data: make([]float32, rows*suiteDim)}
 	for i := range rows {
-		class := rng.IntN(classes)
+		class := rng.IntN(suiteClasses)
 		x.Class[i] = int32(class)
 		x.Labels = append(x.Labels, fmt.Sprint("class ", class))
-		for j := range dim {
-			x.X.Data[i*dim+j] = c[class*dim+j] + 2.5*rng.Float32()
+		for j := range suiteDim {
+			x.X.Data[i*suiteDim+j] = c[class*suiteDim+j] + 2.5*rng.Float32()
 		}
 	}
 	return x

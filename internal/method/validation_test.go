@@ -1,4 +1,4 @@
-package method_test
+package method
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/methodtest"
@@ -26,15 +25,15 @@ func hashed(t *testing.T, src vectors.Source) *supervision.Data {
 }
 
 // few is a training of a moment.
-func few(bits int) method.Options {
-	o := method.Options{Bits: bits}
+func few(bits int) Options {
+	o := Options{Bits: bits}
 	o.FastHash.Trees.Rounds = 3
 	return o
 }
 
-func trained(t *testing.T, name string, d *supervision.Data, o method.Options) *model.Model {
+func trained(t *testing.T, name string, d *supervision.Data, o Options) *model.Model {
 	t.Helper()
-	m, err := method.Train(context.Background(), name, d, o)
+	m, err := Train(context.Background(), name, d, o)
 	if err != nil {
 		t.Fatal(name, err)
 	}
@@ -109,7 +108,7 @@ func TestRowsHeldOut(t *testing.T) {
 	for i := range queries {
 		sample = append(sample, learned[i*len(learned)/len(queries)])
 	}
-	for _, name := range []string{method.FastHash, "lsh", "sdh"} {
+	for _, name := range []string{FastHash, "lsh", "sdh"} {
 		o := few(6)
 		direct := trained(t, name, d.Only(keep), o)
 		o.Validation = 0.2
@@ -157,15 +156,15 @@ func TestGrownFigures(t *testing.T) {
 	d := hashed(t, methodtest.Classed(1, 300, 6, 3))
 	o := few(6)
 	o.Validation = 0.2
-	whole := trained(t, method.FastHash, d, o)
+	whole := trained(t, FastHash, d, o)
 	o.Bits = 3
-	first := trained(t, method.FastHash, d, o)
+	first := trained(t, FastHash, d, o)
 	o.Bits, o.Run = 6, fasthash.Run{Grow: first}
 	var a, b bytes.Buffer
 	if err := model.Write(&a, whole); err != nil {
 		t.Fatal(err)
 	}
-	if err := model.Write(&b, trained(t, method.FastHash, d, o)); err != nil {
+	if err := model.Write(&b, trained(t, FastHash, d, o)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
@@ -174,8 +173,8 @@ func TestGrownFigures(t *testing.T) {
 	if p := whole.Prefix(3).Info; p.NewItems != nil || p.LearnedItems != nil {
 		t.Error("a shorter model has the figures of the longer")
 	}
-	o.Run.Grow = trained(t, method.FastHash, d, few(3))
-	if m := trained(t, method.FastHash, d, o); m.Info.NewItems != nil {
+	o.Run.Grow = trained(t, FastHash, d, few(3))
+	if m := trained(t, FastHash, d, o); m.Info.NewItems != nil {
 		t.Errorf("figures of new items, %+v, from rows that the first bits learned from", m.Info.NewItems)
 	}
 }
@@ -183,7 +182,7 @@ func TestGrownFigures(t *testing.T) {
 // TestGrownModelsKnowAllTheirRows: also those of the bits they began with.
 func TestGrownModelsKnowAllTheirRows(t *testing.T) {
 	ctx := context.Background()
-	o := method.Options{Bits: 2}
+	o := Options{Bits: 2}
 	o.FastHash.Trees.Rounds = 2
 	var both []uint64
 	for seed := range uint64(2) {
@@ -192,7 +191,7 @@ func TestGrownModelsKnowAllTheirRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := method.Train(ctx, method.FastHash, d, o)
+		m, err := Train(ctx, FastHash, d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
