@@ -10,9 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks a file until it is closed or the process dies.
-func tryLock(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+// TryLock locks a file until it is closed or the process dies, or returns ErrLocked. Others may share a shared lock.
+func TryLock(f *os.File, shared bool) error {
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
+	err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if err == unix.EWOULDBLOCK {
 		return ErrLocked
 	}

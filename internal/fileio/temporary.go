@@ -67,7 +67,7 @@ func newTemporary(path string, mode fs.FileMode) (*os.File, error) {
 			pe.Path = path
 		}
 		if err == nil {
-			_ = tryLock(f) // nobody else can hold it; it keeps Sweep away
+			_ = TryLock(f, false) // nobody else can hold it; it keeps Sweep away
 		}
 		return f, err
 	}
@@ -96,7 +96,7 @@ func Sweep(path string, age time.Duration) {
 		if err != nil {
 			continue
 		}
-		free := tryLock(f) == nil
+		free := TryLock(f, false) == nil
 		_ = f.Close() // Windows does not remove open files
 		if free {
 			_ = os.Remove(tmp)
@@ -112,7 +112,7 @@ func Lock(path string) (release func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := tryLock(f); err != nil {
+		if err := TryLock(f, false); err != nil {
 			_ = f.Close()
 			return nil, err
 		}

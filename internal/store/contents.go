@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"time"
 
 	"hashgrove/internal/hamming"
@@ -206,52 +204,13 @@ func (x *file) contents() (*contents, error) {
 	return openContents(x.f, info.Size())
 }
 
-// inspect opens the file at path while no one writes to it, calls read with its contents, and leaves it open for
-// reading.
-func inspect(ctx context.Context, path string, until time.Time, read func(*contents) error) (*file, *contents, error) {
-	if err := checkHeader(path); err != nil {
-		return nil, nil, err
-	}
-	f, err := lock(ctx, path, true, until)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := f.contents()
-	if err == nil {
-		err = read(c)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, c, nil
-}
-
 // checkFile checks the file at path, which nobody else may use.
 func checkFile(ctx context.Context, path string) (Report, error) {
-	f, c, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil) })
+	f, err := lock(ctx, path, true, time.Now(), func(c *contents) error { return c.check(ctx, nil) })
 	if err != nil {
 		return Report{}, err
 	}
-	return c.report(), f.Close()
-}
-
-// checkHeader checks that a file has a valid header, without which bbolt cannot open it.
-func checkHeader(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would block
-		return &fs.PathError{Op: "open", Path: path, Err: message.New("not-regular", "it is not a regular file")}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = readMeta(f, info.Size())
-	return err
+	return f.read.report(), f.Close()
 }
 
 // Report is the result of checking a file.
@@ -273,7 +232,7 @@ type Report struct {
 func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
 	var texts records
 	done := 0
-	f, c, err := inspect(ctx, path, deadline(0), func(c *contents) error {
+	f, err := lock(ctx, path, true, deadline(0), func(c *contents) error {
 		batch := index.NewBatch(c.bits) // of one block
 		return c.check(ctx, func(b *block) error {
 			if done += len(b.ids); progress != nil {
@@ -290,5 +249,5 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 	if err != nil {
 		return Report{}, withPath(path, err)
 	}
-	return c.report(), f.Close()
+	return f.read.report(), f.Close()
 }

@@ -338,7 +338,7 @@ func Restore(ctx context.Context, from, to string) (Report, error) {
 // waits until nobody uses it.
 func Replace(ctx context.Context, from, path string) error {
 	// Lock it before opening the old one, which sweeps away new files that nobody seems to work on.
-	f, err := lock(ctx, from, false, time.Now())
+	f, err := lock(ctx, from, false, time.Now(), nil)
 	if err != nil {
 		return withPath(from, err)
 	}

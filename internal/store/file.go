@@ -119,24 +119,55 @@ func parseState(value []byte) (state, error) {
 // file is a bbolt database and its underlying file.
 type file struct {
 	*bolt.DB
-	f *os.File
+	f    *os.File
+	read *contents // what was checked before bbolt opened it; nil if nothing was
 }
 
-// lock opens a file and waits until no one else has it. A file to be written must have been checked before.
-func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*file, error) {
+// errReplaced says that the file at a path was replaced while another program had it.
+var errReplaced = errors.New("the file was replaced")
+
+// lock opens a file once no one else has it. check, unless it is nil, reads the file before bbolt does: it may be
+// damaged or hostile.
+func lock(
+	ctx context.Context, path string, readOnly bool, until time.Time, check func(*contents) error,
+) (*file, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would block
+		err = &fs.PathError{Op: "open", Path: path, Err: message.New("not-regular", "it is not a regular file")}
+	}
+	if err != nil {
+		return nil, err
+	}
 	for {
 		x := &file{}
+		o := x.options(readOnly)
+		o.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+			if x.f, err = os.OpenFile(name, flag&^os.O_CREATE, mode); err != nil {
+				return nil, err
+			}
+			if err = fileio.TryLock(x.f, readOnly); err == nil && !x.isAt(path) {
+				err = errReplaced
+			}
+			if err == nil && check != nil {
+				if x.read, err = x.contents(); err == nil {
+					err = check(x.read)
+				}
+			}
+			if err != nil {
+				_ = x.f.Close()
+			}
+			return x.f, err
+		}
 		err := guard(func() (err error) {
-			x.DB, err = bolt.Open(path, 0, x.options(readOnly))
+			x.DB, err = bolt.Open(path, 0, o)
 			return err
 		})
 		switch {
-		case err == nil && x.isAt(path):
+		case err == nil:
 			return x, nil
-		case err == nil: // the previous holder replaced the file
-			_ = x.Close()
+		case errors.Is(err, errReplaced):
 			continue
-		case !errors.Is(err, berrors.ErrTimeout):
+		case !errors.Is(err, berrors.ErrTimeout) && !errors.Is(err, fileio.ErrLocked):
 			if errors.Is(err, fs.ErrPermission) && !readOnly {
 				err = message.New("not-writable", "%w: open it for reading only, or change its permissions", err)
 			}
@@ -152,40 +183,8 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 	}
 }
 
-// lockToWrite closes a file that was read up to a transaction, and opens it for writing. It returns nil without an
-// error if someone wrote in between.
-func (x *file) lockToWrite(ctx context.Context, path string, txid uint64, until time.Time) (*file, error) {
-	read, err := x.f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if err := x.Close(); err != nil {
-		return nil, err
-	}
-	f, err := lock(ctx, path, false, until)
-	if err != nil {
-		return nil, err
-	}
-	var at uint64
-	now, err := f.f.Stat()
-	if err == nil {
-		at, err = f.txid()
-	}
-	if err != nil || at != txid || !os.SameFile(read, now) {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 func (x *file) options(readOnly bool) *bolt.Options {
 	o := &bolt.Options{Timeout: 1, ReadOnly: readOnly, PageSize: pageSize, FreelistType: bolt.FreelistMapType}
-	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
-		if f, err = os.OpenFile(name, flag&^os.O_CREATE, mode); err == nil {
-			x.f = f
-		}
-		return f, err
-	}
 	// Spare room in the mapping means that large writes are not copied whenever the mapping grows, and that a backup
 	// blocks no writes. Windows would make the file that large.
 	if !readOnly && runtime.GOOS != "windows" && ^uint(0)>>32 != 0 {

@@ -38,7 +38,7 @@ func rename(from, to string) error {
 // old one will notice that it was replaced. On failure the old file is in place and in use. The caller holds the write
 // lock.
 func (s *Store) swap(ctx context.Context, tmp string) (*file, error) {
-	f, err := lock(ctx, tmp, false, time.Now())
+	f, err := lock(ctx, tmp, false, time.Now(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Store) swap(ctx context.Context, tmp string) (*file, error) {
 
 // reopen opens a file that was closed for a moment, and checks the number of its latest transaction.
 func reopen(ctx context.Context, path string, txid uint64) (*file, error) {
-	f, err := lock(context.WithoutCancel(ctx), path, false, time.Now().Add(reopenWait))
+	f, err := lock(context.WithoutCancel(ctx), path, false, time.Now().Add(reopenWait), nil)
 	if err != nil {
 		return nil, err
 	}

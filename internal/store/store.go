@@ -218,19 +218,8 @@ func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem)
 
 // Open opens an index. It reads and checks the whole file, unless that is read-only and stays on disk.
 func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
-	until := deadline(o.Wait)
-	for try := 1; ; try++ {
-		s, err := load(ctx, path, o)
-		if err != nil {
-			return nil, withPath(path, err)
-		}
-		if s != nil {
-			return s, nil
-		}
-		if try >= 3 && time.Now().After(until) {
-			return nil, fmt.Errorf("%s: %w: other programs keep writing to it", path, ErrLocked)
-		}
-	}
+	s, err := load(ctx, path, o)
+	return s, withPath(path, err)
 }
 
 func deadline(wait time.Duration) time.Time {
@@ -248,11 +237,9 @@ func withPath(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// load reads an index under a read lock and takes the write lock once the file is known to be sound. It returns nil
-// without an error if someone wrote in between.
-func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error) {
+func load(ctx context.Context, path string, o OpenOptions) (*Store, error) {
 	var batch *index.Batch
-	f, c, err := inspect(ctx, path, deadline(o.Wait), func(c *contents) error {
+	f, err := lock(ctx, path, o.ReadOnly, deadline(o.Wait), func(c *contents) error {
 		switch {
 		case o.OnDisk && o.ReadOnly:
 			return c.pages.readFree()
@@ -274,36 +261,23 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if s == nil {
-			_ = f.Close()
-		}
-	}()
-	real, err := realPath(path)
-	if err != nil {
-		return nil, err
-	}
-	if !o.ReadOnly {
-		// The waiting time starts now: reading the file may have taken longer than that.
-		g, err := f.lockToWrite(ctx, path, c.pages.meta.txid, deadline(o.Wait))
-		if g == nil {
-			return nil, err
-		}
-		f = g
-		fileio.Sweep(real, 0) // anyone making a new file for an existing index would hold the lock that we have now
-	}
-	s = &Store{
-		path: path, real: real, opened: c, readOnly: o.ReadOnly,
+	c := f.read
+	s := &Store{
+		path: path, opened: c, readOnly: o.ReadOnly,
 		file: f, state: c.state, checked: !o.OnDisk || !o.ReadOnly, commit: (*bolt.Tx).Commit,
 	}
-	if !o.OnDisk {
+	s.real, err = realPath(path)
+	if err == nil && !o.ReadOnly {
+		fileio.Sweep(s.real, 0) // anyone making a new file for an existing index would hold the lock that we have now
+	}
+	if err == nil && !o.OnDisk {
 		s.index = index.New(c.bits, c.fingerprint, o.Index)
-		if err := s.index.Add(ctx, batch); err != nil {
-			if ctx.Err() == nil {
-				err = damaged("%v", err)
-			}
-			return nil, err
+		if err = s.index.Add(ctx, batch); err != nil && ctx.Err() == nil {
+			err = damaged("%v", err)
 		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return s, nil
 }
