@@ -146,11 +146,11 @@ func (w *bulk) fill(fill func(put putItem) error) error {
 	return p.flush()
 }
 
-// rewrite makes a new file from the items of an old one, and checks it. code returns the new code of an item, given its
-// number and old code.
+// rewrite makes a new file from the items of an old one, checks it and opens it. code returns the new code of an item,
+// given its number and old code.
 func (d draft) rewrite(
 	ctx context.Context, old *contents, code func(i int, was []byte) []byte,
-) (string, Report, error) {
+) (string, *file, error) {
 	tmp, err := d.build(func(put putItem) error {
 		i := 0
 		return old.readItems(ctx, func(b *block) error {
@@ -164,13 +164,13 @@ func (d draft) rewrite(
 		})
 	})
 	if err != nil {
-		return "", Report{}, err
+		return "", nil, err
 	}
-	r, err := checkFile(ctx, tmp)
+	f, err := lock(ctx, tmp, false, time.Now(), func(c *contents) error { return c.check(ctx, nil) })
 	if err != nil {
 		_ = os.Remove(tmp)
 	}
-	return tmp, r, err
+	return tmp, f, err
 }
 
 // settlePlace makes the replacement of a file durable.
@@ -194,24 +194,19 @@ func (s *Store) Compact(ctx context.Context) error {
 		return withPath(s.path, err)
 	}
 	d := draft{path: s.real, head: s.opened.head, state: s.state, modelFile: s.opened.modelFile}
-	tmp, _, err := d.rewrite(ctx, old, func(_ int, was []byte) []byte { return was })
+	tmp, f, err := d.rewrite(ctx, old, func(_ int, was []byte) []byte { return was })
 	if err != nil {
 		return withPath(s.path, withRoom(err))
 	}
 	defer os.Remove(tmp)
-	f, err := s.swap(ctx, tmp)
+	made := f.read.state // it has new checksums
+	f, err = s.swap(ctx, f, tmp)
 	if f == nil {
 		return withPath(s.path, err)
 	}
-	// The new file has new checksums.
-	now, e := f.contents()
-	if e != nil {
-		s.degrade("the compacted file could not be read: "+e.Error(), false)
-		return errors.Join(err, withPath(s.path, e), f.Close())
-	}
 	s.mu.Lock()
 	was := s.file
-	s.file, s.state, s.dirty = f, now.state, false
+	s.file, s.state, s.dirty = f, made, false
 	s.mu.Unlock()
 	_ = guard(was.Close) // its contents are no longer needed
 	if err != nil {

@@ -44,7 +44,7 @@ func Migrate(
 	d.head.bits, d.head.fingerprint = m.Encoder.Bits(), m.Fingerprint()
 	d.state.writes++
 	var packed []byte
-	tmp, r, err := d.rewrite(ctx, old, func(i int, _ []byte) []byte {
+	tmp, f, err := d.rewrite(ctx, old, func(i int, _ []byte) []byte {
 		packed = codes.AppendBytes(packed[:0], i)
 		return packed
 	})
@@ -52,7 +52,8 @@ func Migrate(
 		return Report{}, err
 	}
 	defer os.Remove(tmp)
-	f, err := s.swap(ctx, tmp)
+	r := f.read.report()
+	f, err = s.swap(ctx, f, tmp)
 	if f != nil {
 		err = errors.Join(err, f.Close())
 	}

@@ -37,11 +37,7 @@ func rename(from, to string) error {
 // swap replaces the store's file with a new one and returns that, open for writing: whoever waits for the lock of the
 // old one will notice that it was replaced. On failure the old file is in place and in use. The caller holds the write
 // lock.
-func (s *Store) swap(ctx context.Context, tmp string) (*file, error) {
-	f, err := lock(ctx, tmp, false, time.Now(), nil)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) swap(ctx context.Context, f *file, tmp string) (*file, error) {
 	if !closeToMove {
 		if err := os.Rename(tmp, s.real); err != nil {
 			_ = f.Close()
