@@ -47,22 +47,21 @@ func (s *Store) swap(ctx context.Context, f *file, tmp string) (*file, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	after, err := f.txid()
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	before, err := s.file.txid()
-	if err != nil {
-		return nil, err
-	}
-	if err := guard(s.file.Close); err != nil { // waits for backups
+	want := f.read.state
+	if err := errors.Join(f.Close(), guard(s.file.Close)); err != nil { // waits for backups
 		return nil, err
 	}
 	moved := rename(tmp, s.real)
-	if moved == nil {
-		before = after
+	if moved != nil {
+		want = s.state
 	}
-	if f, err = reopen(ctx, s.real, before); err != nil {
+	f, err := lock(context.WithoutCancel(ctx), s.real, false, time.Now().Add(reopenWait), func(c *contents) error {
+		if c.state != want {
+			return errors.New("another program has changed it in the meantime")
+		}
+		return nil
+	})
+	if err != nil {
 		s.file, s.degraded = nil, "its file was closed to be replaced, and could not be opened again"
 		return nil, errors.Join(moved, fmt.Errorf("%w: it can still be searched; open it again to write", err))
 	}
@@ -71,16 +70,4 @@ func (s *Store) swap(ctx context.Context, f *file, tmp string) (*file, error) {
 		return nil, moved
 	}
 	return f, settlePlace(s.real)
-}
-
-// reopen opens a file that was closed for a moment, and checks the number of its latest transaction.
-func reopen(ctx context.Context, path string, txid uint64) (*file, error) {
-	f, err := lock(context.WithoutCancel(ctx), path, false, time.Now().Add(reopenWait), nil)
-	if err != nil {
-		return nil, err
-	}
-	if now, err := f.txid(); err != nil || now != txid {
-		return nil, errors.Join(errors.New("another program has changed it in the meantime"), err, f.Close())
-	}
-	return f, nil
 }
