@@ -53,17 +53,21 @@ func TestBytesRoundTripMSBFirst(t *testing.T) {
 func TestDistancesCountDifferingBits(t *testing.T) {
 	for _, bits := range []int{1, 8, 63, 64, 65, 100, 128, 1024} {
 		c := random(33, bits, 7)
-		dst := make([]uint16, c.Len())
+		dst, hits := make([]uint16, c.Len()), make([]uint32, c.Len()+slack)
 		c.Distances(dst, c.Row(3))
-		for i := range dst {
-			want := 0
-			for b := range bits {
-				if c.Bit(i, b) != c.Bit(3, b) {
-					want++
+		for _, prefix := range []int{1, (bits + 1) / 2, bits} {
+			words, last := c.prefix(prefix)
+			belowGo(hits, c.Row(3)[:words], c.Data, c.Words, last, MaxBits)
+			for i := range dst {
+				want := 0
+				for b := range prefix {
+					if c.Bit(i, b) != c.Bit(3, b) {
+						want++
+					}
 				}
-			}
-			if int(dst[i]) != want {
-				t.Fatalf("%d bits: distance %d, want %d", bits, dst[i], want)
+				if int(hits[i]>>16) != want || prefix == bits && int(dst[i]) != want {
+					t.Fatalf("%d of %d bits: distances %d and %d, want %d", prefix, bits, hits[i]>>16, dst[i], want)
+				}
 			}
 		}
 	}
@@ -82,6 +86,18 @@ func TestPrefixKeepsTheFirstBits(t *testing.T) {
 			if d := NewCodes(1, bits); !d.SetBytes(0, p.AppendBytes(nil, i)) {
 				t.Errorf("prefix of %d bits has bits beyond its length", bits)
 			}
+		}
+	}
+}
+
+func TestFingerprintsAreReadBack(t *testing.T) {
+	f := Fingerprint{1, 2, 31: 250}
+	if g, err := ParseFingerprint(f.Full()); g != f || err != nil {
+		t.Errorf("%v became %v, %v", f, g, err)
+	}
+	for _, bad := range []string{"", f.String(), f.Full() + "00", "x" + f.Full()[1:]} {
+		if _, err := ParseFingerprint(bad); err == nil {
+			t.Errorf("%q is a fingerprint", bad)
 		}
 	}
 }

@@ -208,7 +208,8 @@ func (f *lines) csv(row int, packed []byte, id string) error {
 	if !f.ids {
 		id = strconv.Itoa(row)
 	}
-	return csv.NewWriter(f.w).Write([]string{message.Cell(id), hex.EncodeToString(packed)}) // which needs no buffer of its own
+	out := csv.NewWriter(f.w) // which needs no buffer of its own
+	return out.Write([]string{message.Cell(id), hex.EncodeToString(packed)})
 }
 
 // json leaves out the id of rows that have none.

@@ -167,8 +167,8 @@ func (e *Binned) runTrees(to output, x vectors.Matrix) bool {
 	return ok
 }
 
-// runLinear is run for hyperplanes. It takes a few rows at a time and keeps their bins; the weights of a bit stay in the
-// cache until all of them are done.
+// runLinear is run for hyperplanes. It takes a few rows at a time and keeps their bins; the weights of a bit stay in
+// the cache until all of them are done.
 func (e *Binned) runLinear(to output, x vectors.Matrix) {
 	const step = 16
 	bins := make([]uint8, min(step, x.Rows)*x.Cols)

@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// codec goes through canonical bytes, as stored in files and hashed into the fingerprint, to write or to read them: each
-// type says once what it consists of. A value has exactly one such string. All numbers are little-endian;
+// codec goes through canonical bytes, as stored in files and hashed into the fingerprint, to write or to read them:
+// each type says once what it consists of. A value has exactly one such string. All numbers are little-endian;
 // docs/formats.md shows the kinds. What is read takes no more memory than its bytes justify, and is zeros after the
 // first error.
 type codec struct {

@@ -93,14 +93,6 @@ func TestOtherBinsFollowTheDefinition(t *testing.T) {
 	})
 }
 
-func TestManyBits(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for _, bits := range []int{1, 63, 64, 65, 130} {
-		e := randomTrees(rng, bits, 9, 3, 5)
-		checkCodes(t, e, randomRows(rng, e, 65))
-	}
-}
-
 func TestTiesAreOne(t *testing.T) {
 	// Two trees of equal weight that always disagree: the score is 0, so the bit is 1.
 	f := &Ensemble{Depth: 1, Feature: []uint32{0, 0}, Bin: []uint8{3, 3}, Leaf: []uint64{0b01, 0b10}, Weight: []int32{5, 5}}

@@ -135,8 +135,8 @@ func (m *Model) Prefix(bits int) *Model {
 	}
 }
 
-// output is the codes of some rows, or their margins: the scores of the bits before the sign, which say how certain each
-// bit is.
+// output is the codes of some rows, or their margins: the scores of the bits before the sign, which say how certain
+// each bit is.
 //
 //	trees        sum of w_q T_q(x)             an exact integer, rounded to float32
 //	hyperplanes  bias + sum of w_j bin_j(x)    the same

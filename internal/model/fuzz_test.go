@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"errors"
 	"maps"
@@ -101,42 +100,6 @@ func FuzzParseMap(f *testing.F) {
 			if !slices.Equal(one.Data, y.Row(i)) {
 				t.Fatalf("row %d differs alone", i)
 			}
-		}
-	})
-}
-
-// FuzzParseFunction: any bytes give an error, or a function that has these very bytes and can be evaluated.
-func FuzzParseFunction(f *testing.F) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for depth := 1; depth <= MaxDepth; depth++ {
-		f.Add(AppendFunction(nil, randomEnsemble(rng, 3, depth, 1)))
-	}
-	f.Add(AppendFunction(nil, randomLinear(rng, 3)))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		fn, err := ParseFunction(b)
-		if err != nil {
-			return
-		}
-		if again := AppendFunction(nil, fn); !bytes.Equal(again, b) {
-			t.Fatalf("%x became %x", b, again)
-		}
-		dim := 0
-		switch fn := fn.(type) {
-		case *Linear:
-			dim = len(fn.Weight)
-		case *Ensemble:
-			for _, j := range fn.Feature {
-				dim = max(dim, int(j)+1)
-			}
-		}
-		if dim > 1000 {
-			return
-		}
-		e := &Binned{Quantizer: randomQuantizer(rand.New(rand.NewPCG(2, 2)), dim), Functions: []Function{fn}}
-		x := randomRows(rand.New(rand.NewPCG(3, 3)), e, 3)
-		checkCodes(t, e, x)
-		if _, err := (&Model{Encoder: e}).Encode(context.Background(), x, 1); err != nil {
-			t.Fatal(err)
 		}
 	})
 }

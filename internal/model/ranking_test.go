@@ -1,14 +1,12 @@
 package model
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/vectors"
 )
 
 // expectedBySums is the definition: the mean of all codes under their odds.
@@ -105,25 +103,6 @@ func TestExpectedCodeIsTheSameForEveryKernel(t *testing.T) {
 		new(expectation).replace(r, s)
 		if !slices.Equal(s, want) {
 			t.Fatalf("%d bits, %d codes, tau %v: %v, want %v", bits, r.Codes.Len(), r.Tau, s, want)
-		}
-	}
-}
-
-// A query with some wrong bits looks for the code that it must have meant.
-func TestExpectedCodeMendsAQuery(t *testing.T) {
-	codes := hamming.NewCodes(6, 16)
-	for i := range 6 {
-		codes.Data[i] = []uint64{0xffff, 0x0000, 0xff00}[i%3] << 48
-	}
-	m := &Model{Encoder: randomProjection(rand.New(rand.NewPCG(1, 1)), 16, 3, false), Ranking: NewRanking(ByExpected, 0.3, 0, codes, nil)}
-	scores := vectors.Matrix{Rows: 1, Cols: 16, Data: slices.Repeat([]float32{1}, 16)}
-	scores.Data[3], scores.Data[9], scores.Data[12] = -1, -1, -0.5
-	if err := m.Expect(context.Background(), scores); err != nil {
-		t.Fatal(err)
-	}
-	for b, v := range scores.Data {
-		if v <= 0 {
-			t.Errorf("bit %d is %v", b, v)
 		}
 	}
 }

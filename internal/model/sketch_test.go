@@ -70,26 +70,3 @@ func TestSketchEstimatesTheShare(t *testing.T) {
 		t.Error("no sketch knows something")
 	}
 }
-
-// FuzzSketch: any text gives an error, or a sketch that is written as it was, apart from line ends within base64.
-func FuzzSketch(f *testing.F) {
-	for _, hashes := range [][]uint64{{0}, {1, 2}, {5, math.MaxUint64}} {
-		text, _ := NewSketch(hashes).MarshalText()
-		f.Add(text)
-	}
-	f.Add([]byte("AAAAAAAAAAEAAAAAAAAAAQ=="))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s := new(Sketch)
-		if s.UnmarshalText(text) != nil {
-			return
-		}
-		if s.Len() < 1 || s.Len() > sketchSize || !slices.Equal(s.hashes, smallest(s.hashes)) {
-			t.Fatalf("%d hashes that are not a sketch", s.Len())
-		}
-		again, err := s.MarshalText()
-		bare := slices.DeleteFunc(slices.Clone(text), func(c byte) bool { return c == '\n' || c == '\r' })
-		if err != nil || string(again) != string(bare) {
-			t.Fatalf("%q became %q, %v", text, again, err)
-		}
-	})
-}
