@@ -16,6 +16,7 @@ import (
 
 	"hashgrove/internal/fileio"
 	"hashgrove/internal/fileio/fileiotest"
+	"hashgrove/internal/testkit/budgettest"
 )
 
 // write writes codes in groups of the given size.
@@ -204,6 +205,20 @@ func TestHostileCodeFiles(t *testing.T) {
 	}
 }
 
+// TestCodesStayWithinTheirBudget: code files are read in sections, one in memory at a time.
+func TestCodesStayWithinTheirBudget(t *testing.T) {
+	b := write(t, HGC, Header{Bits: 8}, NewCodes(4<<20, 8), nil, 4<<20)
+	budgettest.Peak(t, 32*budgettest.MiB, func() {
+		r, err := NewReader(bytes.NewReader(b))
+		for err == nil {
+			_, _, err = r.Next()
+		}
+		if err != io.EOF {
+			t.Error(err)
+		}
+	})
+}
+
 func TestTextFormats(t *testing.T) {
 	c := NewCodes(3, 12)
 	c.SetBit(0, 0, true)
@@ -217,6 +232,19 @@ func TestTextFormats(t *testing.T) {
 	}
 	if got := write(t, CSV, Header{Bits: 12}, c, nil, 2); string(got) != "id,code\n0,8000\n1,0010\n2,0100\n" {
 		t.Errorf("csv: %q", got)
+	}
+	want := `{"row":0,"code":"8000"}` + "\n" + `{"row":1,"code":"0010"}` + "\n" + `{"row":2,"code":"0100"}` + "\n"
+	if got := write(t, JSONLines, Header{Bits: 12}, c, nil, 1); string(got) != want {
+		t.Errorf("jsonl: %q", got)
+	}
+	var b bytes.Buffer // which has all lines after a Flush
+	w, err := NewWriter(&b, JSONLines, Header{Bits: 12})
+	if err == nil {
+		err = errors.Join(w.Flush(), w.Write(c.Prefix(12), []string{`a"b`, "<é>", "c"}), w.Flush())
+	}
+	want = `{"row":0,"id":"a\"b","code":"8000"}` + "\n" + `{"row":1,"id":"<é>","code":"0010"}` + "\n"
+	if err != nil || !strings.HasPrefix(b.String(), want) {
+		t.Errorf("%v, %q", err, b.String())
 	}
 	ids := []string{"plain", "a \"b\", c", "two\nlines"}
 	lines, err := csv.NewReader(bytes.NewReader(write(t, CSV, Header{Bits: 12}, c, ids, 1))).ReadAll()
@@ -294,31 +322,6 @@ func TestFilesThatAreNone(t *testing.T) {
 	_ = os.WriteFile(path, []byte("id,code\n"), 0o600)
 	if _, err := ReadFile(path); !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), path) {
 		t.Error(err)
-	}
-}
-
-// TestJSONLines: a line per code, complete after Flush, and ids that need quotes.
-func TestJSONLines(t *testing.T) {
-	for _, c := range []struct {
-		ids  []string
-		want string
-	}{
-		{nil, `{"row":0,"code":"8000"}` + "\n" + `{"row":1,"code":"0000"}` + "\n"},
-		{[]string{"a\"b", "<é>"}, `{"row":0,"id":"a\"b","code":"8000"}` + "\n" + `{"row":1,"id":"<é>","code":"0000"}` + "\n"},
-	} {
-		codes := NewCodes(2, 9)
-		codes.SetBit(0, 0, true)
-		var b bytes.Buffer
-		w, err := NewWriter(&b, JSONLines, Header{Bits: 9})
-		if err == nil {
-			err = errors.Join(w.Flush(), w.Write(codes, c.ids), w.Flush())
-		}
-		if err != nil || b.String() != c.want {
-			t.Errorf("%v\n%swant\n%s", err, b.String(), c.want)
-		}
-		if err := w.Close(); err != nil || b.String() != c.want {
-			t.Errorf("closing: %v\n%s", err, b.String())
-		}
 	}
 }
 

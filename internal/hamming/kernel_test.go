@@ -1,7 +1,6 @@
 package hamming
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
@@ -40,28 +39,6 @@ func TestKernelsReachAllOnes(t *testing.T) {
 		for words := 1; words <= 64; words++ {
 			crossCheck(t, make([]uint64, 64), codes, 40, words, words, math.MaxUint64, 64*words-1)
 			crossCheck(t, make([]uint64, 64), codes, 40, words, words, math.MaxUint64, 64*words)
-		}
-	})
-}
-
-func FuzzKernels(f *testing.F) {
-	f.Add([]byte("a few bytes that become a query and some codes, again and again"), uint8(1), uint8(0), uint16(30), uint8(0))
-	f.Add(make([]byte, 3000), uint8(4), uint8(1), uint16(0), uint8(5))
-	f.Fuzz(func(t *testing.T, b []byte, words, more uint8, limit uint16, cut uint8) {
-		w := int(words%64) + 1
-		stride := w + int(more%3)
-		data := make([]uint64, len(b)/8)
-		for i := range data {
-			data[i] = binary.LittleEndian.Uint64(b[8*i:])
-		}
-		if len(data) < w {
-			return
-		}
-		n := (len(data) - w) / stride
-		defer use(Kernel())
-		for _, name := range kernels() {
-			use(name)
-			crossCheck(t, data, data[w:], n, w, stride, ^uint64(0)<<(cut%64), int(limit)%(64*w+1))
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package hamming
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -201,31 +200,4 @@ func TestReach(t *testing.T) {
 			t.Errorf("within %d: %d bits, want %d", distance, got, want)
 		}
 	}
-}
-
-func FuzzSweepWeighted(f *testing.F) {
-	f.Add([]byte("a few bytes that become a query, its weights and some codes, again and again"), uint8(64), uint16(300))
-	f.Add(make([]byte, 3000), uint8(200), uint16(0))
-	f.Fuzz(func(t *testing.T, b []byte, width uint8, limit uint16) {
-		bits := int(width) + 1
-		c := NewCodes(0, bits)
-		if len(b) < bits+8*c.Words {
-			return
-		}
-		weights := make([]uint8, bits)
-		for i := range weights {
-			weights[i] = b[i] % (MaxWeight + 1)
-		}
-		for b = b[bits:]; len(b) >= 8; b = b[8:] {
-			c.Data = append(c.Data, binary.BigEndian.Uint64(b))
-		}
-		c.Data = c.Data[:len(c.Data)/c.Words*c.Words]
-		c = c.Prefix(bits)
-		defer use(Kernel())
-		for _, name := range kernels() {
-			use(name)
-			q := NewWeightedQuery(c.Row(0), weights)
-			checkSweep(t, c, 0, c.Len(), []*WeightedQuery{q}, []Sink{&listSink{limit: int(limit), codes: map[int]int{}}})
-		}
-	})
 }

@@ -300,14 +300,15 @@ func TestBadVectorsAreRefused(t *testing.T) {
 		x.Row(170)[1] = bad
 		x.Row(480)[0] = bad
 		_, batch := m.Encode(context.Background(), x, 2)
+		_, margins := m.Margins(context.Background(), x, 2)
 		stream := m.EncodeSource(context.Background(), pieces{x}, 3, nothing)
 		_, row := m.EncodeRow(x.Row(170))
-		for _, err := range []error{batch, stream, row} {
+		for _, err := range []error{batch, margins, stream, row} {
 			if !errors.Is(err, ErrValue) || !strings.Contains(err.Error(), `column 1 ("b")`) {
 				t.Errorf("%v: %v", bad, err)
 			}
 		}
-		for _, err := range []error{batch, stream} {
+		for _, err := range []error{batch, margins, stream} {
 			if err == nil || !strings.Contains(err.Error(), "row 170,") {
 				t.Errorf("%v: %v", bad, err)
 			}
@@ -315,8 +316,9 @@ func TestBadVectorsAreRefused(t *testing.T) {
 	}
 	wide := vectors.Matrix{Rows: 1, Cols: 4, Data: make([]float32, 4)}
 	_, batch := m.Encode(context.Background(), wide, 1)
+	_, margins := m.Margins(context.Background(), wide, 1)
 	_, row := m.EncodeRow(wide.Data)
-	for _, err := range []error{batch, row, m.EncodeSource(context.Background(), wide, 1, nothing)} {
+	for _, err := range []error{batch, margins, row, m.EncodeSource(context.Background(), wide, 1, nothing)} {
 		if !errors.Is(err, ErrDim) {
 			t.Errorf("wrong width: %v", err)
 		}

@@ -356,26 +356,6 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestClaimOfFourGigabytes is a file of 1 kB whose sections say they are huge.
-func TestClaimOfFourGigabytes(t *testing.T) {
-	good := bytesOf(t, samples()["trees"])
-	for _, claim := range []uint64{4 << 30, 1 << 60, 85_000_000} {
-		for at := 16; at+16 < len(good); {
-			length := binary.LittleEndian.Uint64(good[at+4:])
-			b := slices.Clone(good)
-			binary.LittleEndian.PutUint64(b[at+4:], claim)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, err := Read(bytes.NewReader(b))
-			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, hamming.ErrDamaged) || n > 1<<20 {
-				t.Errorf("claim of %d at byte %d: %d bytes allocated, %v", claim, at, n, err)
-			}
-			at += 16 + int(length)
-		}
-	}
-}
-
 func TestFingerprintIsAChain(t *testing.T) {
 	seen := map[hamming.Fingerprint]string{}
 	for name, m := range samples() {
@@ -458,11 +438,6 @@ func TestErrorsNameFileAndSection(t *testing.T) {
 	}
 	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
-	}
-	newer := slices.Clone(b)
-	newer[8]++
-	if _, err := Read(bytes.NewReader(newer)); err == nil {
-		t.Error("a newer version with a wrong checksum was read")
 	}
 	var w bytes.Buffer
 	_ = fileio.NewWriter(&w, fileio.Model, fileVersion+1).Close()

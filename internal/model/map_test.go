@@ -3,7 +3,7 @@ package model
 import (
 	"context"
 	"encoding/binary"
-	"iter"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -296,19 +296,6 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 	}
 }
 
-func TestWinnerAndShares(t *testing.T) {
-	x := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{1, 3, 3, 0, float32(math.Log(3)), -math.MaxFloat32}}
-	for soft, want := range map[bool][]float32{false: {0, 1, 0, 0, 1, 0}, true: {0.06337894, 0.46831053, 0.46831053, 0.25, 0.75, 0}} {
-		y, _ := Transform(context.Background(), 1, x, &Winner{Cols: 3, Soft: soft})
-		for i, v := range y.Data {
-			if math.Abs(float64(v-want[i])) > 1e-7 {
-				t.Errorf("soft %v: %v, want %v", soft, y.Data, want)
-				break
-			}
-		}
-	}
-}
-
 // hostileMaps are bases of a mapped model of two dimensions that no trainer leaves, and a good one.
 func hostileMaps() map[string][]byte {
 	with := func(kind string, innerBase []byte, maps ...[]byte) []byte {
@@ -424,40 +411,21 @@ func TestMappedChecks(t *testing.T) {
 	apply(randomMatrix(rng, 2, 4), randomMatrix(rng, 3, 4), []Map{&Winner{Cols: 4}})
 }
 
-// lent is a source that spoils a chunk when the next one is asked for.
-type lent struct{ vectors.Source }
-
-func (l lent) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
-	return func(yield func(vectors.Chunk, error) bool) {
-		for c, err := range l.Source.Chunks(ctx) {
-			c.X.Data = slices.Clone(c.X.Data)
-			if !yield(c, err) {
-				return
-			}
-			clear(c.X.Data)
-		}
-	}
-}
-
 func TestThrough(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	maps := sampleMapped(rng)["several"].Maps
 	x := randomMatrix(rng, 9000, 4) // more than a chunk
-	labels := make([]string, x.Rows)
-	for i := range labels {
-		labels[i] = string(rune('a' + i%3))
-	}
 	want, err := Transform(context.Background(), 1, x, maps...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := Through(lent{vectors.WithLabels(x, labels)}, 2, maps...)
+	src := Through(pieces{x}, 2, maps...)
 	if src.Dim() != 3 || Through(x, 1).Dim() != 4 {
 		t.Errorf("%d dimensions", src.Dim())
 	}
 	n := 0
 	for c, err := range src.Chunks(context.Background()) {
-		if err != nil || c.First != n || !slices.Equal(c.X.Data, want.Slice(n, n+c.X.Rows).Data) || c.Labels[0] != labels[n] {
+		if err != nil || c.First != n || !slices.Equal(c.X.Data, want.Slice(n, n+c.X.Rows).Data) || c.Tags[0][0] != fmt.Sprint(n) {
 			t.Fatalf("chunk at %d: %v", n, err)
 		}
 		n += c.X.Rows

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -68,29 +67,5 @@ func TestMarginsFollowTheDefinition(t *testing.T) {
 			e := mapped[name]
 			checkMargins(t, e, vectors.Matrix{Rows: 301, Cols: e.Dim(), Data: randomFloats(rng, 301*e.Dim())})
 		})
-	}
-}
-
-func TestMarginsOfBadVectorsAreRefused(t *testing.T) {
-	rng := rand.New(rand.NewPCG(10, 8))
-	for _, e := range []Encoder{
-		randomTrees(rng, 3, 4, 2, 5), randomHyperplanes(rng, 3, 4), randomProjection(rng, 3, 4, false),
-		sampleMapped(rng)["kernel"],
-	} {
-		if e == (*Mapped)(nil) {
-			continue
-		}
-		m := &Model{Encoder: e}
-		x := vectors.Matrix{Rows: 600, Cols: e.Dim(), Data: make([]float32, 600*e.Dim())}
-		x.Row(400)[1] = float32(math.NaN())
-		_, err := m.Margins(context.Background(), x, 2)
-		if want := fmt.Sprintf("row 400, column 1: %v: NaN", ErrValue); !errors.Is(err, ErrValue) ||
-			err.Error()[:len(want)] != want {
-			t.Errorf("%s: %v", e.Kind(), err)
-		}
-		x.Cols++
-		if _, err := m.Margins(context.Background(), x, 2); !errors.Is(err, ErrDim) {
-			t.Errorf("%s: %v", e.Kind(), err)
-		}
 	}
 }
