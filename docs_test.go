@@ -48,7 +48,7 @@ func TestDefaultsAreTheSameInPythonAndHTTP(t *testing.T) {
 	for file, texts := range map[string][]string{
 		"client/python/hashgrove/estimator.py": {
 			fmt.Sprintf("self, bits: int = %d, effort: str = %q, method: str = %q,", d.Bits, d.Effort, d.Method),
-			fmt.Sprintf("min_shared: int = %d,", d.MinShared), fmt.Sprintf("if self.min_shared != %d:", d.MinShared),
+			fmt.Sprintf("min_shared: int = %d,", d.MinShared), fmt.Sprintf("0 if self.min_shared == %d else", d.MinShared),
 		},
 		"server/openapi.json": {
 			fmt.Sprintf(`"default": %d`, api.DefaultK), fmt.Sprintf(`"enum": ["auto", "hamming", "margins", "expected"], "default": %q`, api.Auto),
