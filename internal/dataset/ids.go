@@ -9,14 +9,24 @@ import (
 	"hashgrove/internal/message"
 )
 
-// ReadIDs parses ids from texts and from the lines of files, without repetitions.
+// ReadIDs parses ids from texts and from the lines of files, without repetitions and empty lines.
 func ReadIDs(texts, files []string) ([]index.ID, error) {
 	for _, path := range files {
-		lines, err := readLines(path)
+		f, err := message.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, lines...)
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<24)
+		for lines.Scan() {
+			if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	seen := map[index.ID]bool{}
 	var ids []index.ID
@@ -31,25 +41,4 @@ func ReadIDs(texts, files []string) ([]index.ID, error) {
 		}
 	}
 	return ids, nil
-}
-
-// readLines returns the lines of a text file, without empty ones.
-func readLines(path string) ([]string, error) {
-	f, err := message.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var texts []string
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		if text := strings.TrimRight(lines.Text(), "\r"); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return texts, nil
 }

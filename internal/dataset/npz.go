@@ -13,7 +13,7 @@ import (
 )
 
 // The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array named by the caller, or
-// the only one of two or more axes, or the one with a usual name; labels, tags and ids are other arrays.
+// the first with a usual name, or the only one that is not named like labels, tags or ids.
 
 var (
 	usualVectors = []string{"X", "x", "data", "features", "embeddings", "vectors", "arr_0"}
@@ -164,39 +164,12 @@ func (a *archive) entries(name string, what noun, rows int) (texts []string, tag
 
 // vectorArray chooses the array of the vectors; the taken ones have another use.
 func (a *archive) vectorArray(asked string, taken []string) (string, error) {
-	if asked != "" {
-		return asked, nil
+	left := slices.DeleteFunc(slices.Clone(a.names), func(name string) bool { return slices.Contains(taken, name) })
+	if name := chosenName(asked, usualVectors, left); name != "" {
+		return name, nil
 	}
-	var tables []string
-	var unreadable error
-	for _, name := range a.names {
-		if slices.Contains(taken, name) {
-			continue
-		}
-		in, err := a.array(name)
-		var head array
-		if err == nil {
-			head, err = readArray(in)
-			in.Close()
-		}
-		if err != nil {
-			unreadable = errors.Join(unreadable, err)
-			continue
-		}
-		if len(head.shape) > 1 && !head.isText() {
-			tables = append(tables, name)
-		}
-	}
-	if len(tables) == 1 {
-		return tables[0], nil
-	}
-	for _, n := range usualVectors {
-		if slices.Contains(tables, n) || len(tables) == 0 && a.members[n] != nil && !slices.Contains(taken, n) {
-			return n, nil
-		}
-	}
-	if len(tables) == 0 && unreadable != nil {
-		return "", unreadable
+	if len(left) == 1 {
+		return left[0], nil
 	}
 	return "", &SpecError{"Vector", message.New("which-vector", "%s: which array holds the vectors? It has %s: name one",
 		a.in.path, strings.Join(a.names, ", "))}

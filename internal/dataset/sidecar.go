@@ -2,9 +2,7 @@ package dataset
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,10 +100,14 @@ func saveBeside(vectors *fileio.File, path string, sides []*sidecar) (err error)
 			return err
 		}
 	}
-	if err := removeRegular(path); err != nil {
-		return err
+	for _, old := range NpyFiles(path) { // those of earlier vectors may have had others; devices and pipes stay
+		if info, err := os.Stat(old); err == nil && info.Mode().IsRegular() {
+			if err := os.Remove(old); err != nil {
+				return err
+			}
+		}
 	}
-	if err := removeRegular(NpyFiles(path)[1:]...); err != nil { // those of earlier vectors, which may have had others
+	if err := fileio.SyncFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	for _, f := range files {
@@ -114,26 +116,4 @@ func saveBeside(vectors *fileio.File, path string, sides []*sidecar) (err error)
 		}
 	}
 	return vectors.Commit()
-}
-
-// removeRegular durably removes those of the files of one folder that exist; devices and pipes stay.
-func removeRegular(paths ...string) error {
-	removed := false
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			continue
-		}
-		if err == nil {
-			err = os.Remove(path)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		removed = true
-	}
-	if !removed {
-		return nil
-	}
-	return fileio.SyncFolder(filepath.Dir(paths[0]))
 }

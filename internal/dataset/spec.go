@@ -255,19 +255,13 @@ func (s *Set) countedRows() int {
 	return rows
 }
 
-// missingFile is the error of a file that does not exist; it is fs.ErrNotExist.
-type missingFile string
-
-func (e missingFile) Error() string        { return string(e) }
-func (e missingFile) Is(target error) bool { return target == fs.ErrNotExist }
-
 // noSuchFile returns the error for a file that does not exist, with the name that may have been meant.
-func noSuchFile(path string) error {
-	text := path + ": no such file"
-	if near := nearestName(path); near != "" {
-		text += "; did you mean " + near + "?"
+func noSuchFile(path string, err error) error {
+	near := nearestName(path)
+	if near != "" {
+		near = "; did you mean " + near + "?"
 	}
-	return message.With("no-such-file", missingFile(text))
+	return message.New("no-such-file", "%w%s", err, near)
 }
 
 // CheckExist returns an error if one of some paths or patterns names no file.
@@ -295,7 +289,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 		case !errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(p, "*?["):
 			return nil, err
 		case !strings.ContainsAny(p, "*?["):
-			return nil, noSuchFile(p)
+			return nil, noSuchFile(p, err)
 		}
 		found, err := filepath.Glob(p)
 		if err != nil {
