@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -171,71 +170,69 @@ func TestAttributesAreRecognised(t *testing.T) {
 	t.Chdir(t.TempDir())
 	table, lines := "id,price,size\nx,1,L\n", `{"id": "x", "price": 1, "size": "L"}`+"\n"
 	for name, content := range map[string]string{
-		"a.csv": table, "a.csv.gz": gzipped(table), "b.csv": gzipped(table), "a.csv.zst": zstded(table),
-		"a.tsv.gz": gzipped(strings.ReplaceAll(table, ",", "\t")), "a.txt": table, "tabs": strings.ReplaceAll(table, ",", "\t"),
-		"a.jsonl.zst": zstded(lines), "a.ndjson.gz": gzipped(lines), "lines": lines, "packed": gzipped(lines),
+		"a.csv.gz": gzipped(table), "b.csv": gzipped(table), "tabs": strings.ReplaceAll(table, ",", "\t"), "lines": zstded(lines),
 		"quoted.csv": "\"id\" , price,\"size\"\n\n x , 1 ,\"L\"\n",
 	} {
-		fileOf(t, ".", name, content)
-		a, err := readAttributes(name, "", nil)
+		a, err := readAttributes(fileOf(t, ".", name, content), "", nil)
 		if err != nil {
 			t.Error(err)
 		} else if got, want := described(a), `x  [] map[price:1 size:"L"]`; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	for name, c := range map[string]struct{ content, want string }{
-		"a.csv.xz":     {"\xfd7zXZ\x00\x00\x04", "unread-compression a.csv.xz xz gzip zstd"},
-		"a.bin":        {"\x00\x01\x02", "wrong-format a.bin CSV TSV JSON Parquet"},
-		"a.parquet.gz": {gzipped(parquetOf([]soldItem{{}})), "packed-inside a.parquet.gz Parquet gzip"},
-		"cut.csv.gz":   {gzipped(table)[:20], "cut-off cut.csv.gz gzip"},
-	} {
-		fileOf(t, ".", name, c.content)
-		_, err := readAttributes(name, "", nil)
-		setWant(t, "", err, c.want)
-	}
-	if _, err := readAttributes("missing.jsonl", "", nil); !errors.Is(err, fs.ErrNotExist) || unnamed(err.Error(), "missing.jsonl") != "" {
+	_, err := readAttributes(fileOf(t, ".", "a.bin", "\x00\x01\x02"), "", nil)
+	setWant(t, "", err, "wrong-format a.bin CSV TSV JSON Parquet")
+	if _, err := readAttributes("missing.jsonl", "", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
 
-// TestAttributesFindTheirItems: by id where the file has ids, else by row; and mistakes are reported.
+// TestAttributesFindTheirItems: by id where the file has ids, else by row if the rows have none either; and mistakes are
+// reported.
 func TestAttributesFindTheirItems(t *testing.T) {
 	t.Chdir(t.TempDir())
 	fileOf(t, ".", "ids.csv", "id,n\nx,1\ny,2\n")
 	fileOf(t, ".", "rows.csv", "n\n1\n2\n")
 	fileOf(t, ".", "pandas.csv", ",n\n1,5\n0,6\n")
+	fileOf(t, ".", "sku.csv", "sku,n\ny,1\nx,2\n")
 	for _, c := range []struct {
-		file    string
-		ids     string
-		want    string // numbers found
-		refusal string // of Check
+		spec  AttributeSpec
+		named bool
+		ids   string
+		want  string // numbers found, or the refusal
+		join  Join
 	}{
-		{"ids.csv", "y x z", "2 1 -", ""},
-		{"ids.csv", "a b", "- -", "no-id-matches ids.csv 2"},
-		{"rows.csv", "a b", "1 2", ""},
-		{"rows.csv", "a b c", "1 2 -", "wrong-count rows.csv 2 3"},
-		{"rows.csv", "a", "1", "wrong-count rows.csv 2 1"},
-		{"pandas.csv", "0 1", "6 5", ""},
+		{AttributeSpec{Path: "ids.csv"}, true, "y x z", "2 1 -", Join{"id", 2, 2, 0}},
+		{AttributeSpec{Path: "ids.csv"}, true, "a b", "no-id-matches ids.csv 2", Join{}},
+		{AttributeSpec{Path: "rows.csv"}, false, "a b", "1 2", Join{"row", 2, 2, 0}},
+		{AttributeSpec{Path: "rows.csv"}, false, "a b c", "wrong-count rows.csv 2 3", Join{}},
+		{AttributeSpec{Path: "rows.csv"}, false, "a", "wrong-count rows.csv 2 1", Join{}},
+		{AttributeSpec{Path: "rows.csv"}, true, "x y", "no-id-column set:AttributesID rows.csv id", Join{}},
+		{AttributeSpec{Path: "pandas.csv"}, false, "0 1", "6 5", Join{"id", 2, 2, 0}},
+		{AttributeSpec{Path: "sku.csv"}, true, "x y", "no-id-column set:AttributesID sku.csv id", Join{}},
+		{AttributeSpec{Path: "sku.csv", ID: "sku"}, true, "x y", "2 1", Join{"id", 2, 2, 0}},
+		{AttributeSpec{Path: "sku.csv", ItemID: "sku"}, true, "x z", "2 -", Join{"id", 2, 1, 1}},
+		{AttributeSpec{Path: "rows.csv", ID: "sku"}, true, "x", `no-such-column set:AttributesID rows.csv "sku"`, Join{}},
 	} {
-		a, err := readAttributes(c.file, "", nil)
-		if err != nil {
-			t.Fatal(err)
+		ids, join, got := strings.Fields(c.ids), Join{}, []string(nil)
+		a, err := OpenAttributes(c.spec)
+		if err == nil && c.named {
+			err = a.Match(ids)
 		}
-		var got []string
-		ids := strings.Fields(c.ids)
-		for row, id := range ids {
-			it, text := index.Item{ID: index.Text(id)}, "-"
-			if a.describe(&it, row); it.Attributes != nil {
-				text = it.Attributes["n"].String()
+		if err == nil {
+			for row, id := range ids {
+				it, text := index.Item{ID: index.Text(id)}, "-"
+				if a.describe(&it, row); it.Attributes != nil {
+					text = it.Attributes["n"].String()
+				}
+				got = append(got, text)
 			}
-			got = append(got, text)
+			join, err = a.Join(len(ids))
 		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("%s %s: got %s, want %s", c.file, c.ids, text, c.want)
-		}
-		if _, err := a.Join(len(ids)); err != nil || c.refusal != "" {
-			setWant(t, "", err, c.refusal)
+		if err != nil {
+			setWant(t, "", err, c.want)
+		} else if text := strings.Join(got, " "); text != c.want || join != c.join {
+			t.Errorf("%+v, %s: got %s, %+v, want %s, %+v", c.spec, c.ids, text, join, c.want, c.join)
 		}
 	}
 }
@@ -285,49 +282,6 @@ func FuzzReadAttributes(f *testing.F) {
 	})
 }
 
-// TestJoiningByRow: rows with ids are joined by row only when that is asked for.
-func TestJoiningByRow(t *testing.T) {
-	t.Chdir(t.TempDir())
-	fileOf(t, ".", "sku.csv", "sku,n\ny,1\nx,2\n")
-	fileOf(t, ".", "bare.csv", "n\n1\n2\n")
-	for _, c := range []struct {
-		spec         AttributeSpec
-		ids, refusal string
-		join         Join
-	}{
-		{AttributeSpec{Path: "sku.csv"}, "x y", "no-id-column set:AttributesID sku.csv id", Join{}},
-		{AttributeSpec{Path: "bare.csv"}, "x y", "no-id-column set:AttributesID bare.csv id", Join{}},
-		{AttributeSpec{Path: "bare.csv"}, "", "", Join{By: "row", Records: 2, Found: 2}},
-		{AttributeSpec{Path: "sku.csv", ID: "sku"}, "x y", "", Join{By: "id", Records: 2, Found: 2}},
-		{AttributeSpec{Path: "sku.csv", ItemID: "sku"}, "x z", "", Join{By: "id", Records: 2, Found: 1, Unmatched: 1}},
-	} {
-		a, err := OpenAttributes(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ids []string
-		if c.ids != "" {
-			ids = strings.Fields(c.ids)
-		}
-		if err := a.Match(ids); err != nil || c.refusal != "" {
-			setWant(t, "", err, c.refusal)
-			continue
-		}
-		for row := range 2 {
-			id := strconv.Itoa(row)
-			if ids != nil {
-				id = ids[row]
-			}
-			a.describe(&index.Item{ID: index.Text(id)}, row)
-		}
-		if join, err := a.Join(2); err != nil || join != c.join {
-			t.Errorf("%+v, %s: %+v, %v, want %+v", c.spec, c.ids, join, err, c.join)
-		}
-	}
-	_, err := OpenAttributes(AttributeSpec{Path: "bare.csv", ID: "sku"})
-	setWant(t, "", err, `no-such-column set:AttributesID bare.csv "sku"`)
-}
-
 // TestAttributesOfRows reads attributes from the files of vectors; columns are of one kind over all files.
 func TestAttributesOfRows(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -375,9 +329,9 @@ func TestExportedAttributes(t *testing.T) {
 	}
 }
 
-// TestParquetWriter writes a table that reads as it was.
+// TestParquetWriter writes tables that read as they were.
 func TestParquetWriter(t *testing.T) {
-	var b strings.Builder
+	var b, coded strings.Builder
 	w, err := columnfile.Create(&b, []string{"id", "price", "tags", "name", "age"}, []any{"", 0.0, []string(nil), "", int64(0)})
 	if err != nil {
 		t.Fatal(err)
@@ -387,15 +341,25 @@ func TestParquetWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	table := CodeTable{Bits: 8, Attributes: []index.Attribute{{Name: "size", Kind: index.TextKind}}}
+	items := []index.Item{
+		{ID: index.Text("x"), Code: []uint64{1}, Attributes: map[string]index.Value{"size": index.String(`a "b"`)}},
+		{ID: index.Text("y"), Code: []uint64{2}, Attributes: map[string]index.Value{"size": index.Number(2)}},
+	}
+	if err := errors.Join(w.Close(), table.Begin(&coded), table.Write(items[0]), table.Write(items[1]), table.Close()); err != nil {
 		t.Fatal(err)
 	}
-	a, err := readAttributes(fileOf(t, t.TempDir(), "a.parquet", b.String()), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := described(a), "x  [a b c] map[age:7 name:\"n\" price:1.5]\ny  [] map[]\nz  [d] map[age:-1 price:-2]"; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	for content, want := range map[string]string{
+		b.String():     "x  [a b c] map[age:7 name:\"n\" price:1.5]\ny  [] map[]\nz  [d] map[age:-1 price:-2]",
+		coded.String(): "x  [] map[code:1 size:\"a \\\"b\\\"\"]\ny  [] map[code:2 size:\"2\"]",
+	} {
+		a, err := readAttributes(fileOf(t, t.TempDir(), "a.parquet", content), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := described(a); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 	for _, names := range [][]string{{"a", "a"}, {"", "b"}} {
 		if _, err := columnfile.Create(&b, names, []any{"", ""}); err == nil {
@@ -404,25 +368,5 @@ func TestParquetWriter(t *testing.T) {
 	}
 	if _, err := columnfile.Create(&b, []string{"a"}, []any{true}); err == nil {
 		t.Error("a column of another kind is accepted")
-	}
-}
-
-// TestTextsInCodeTables: texts are written as they are, beside numbers too.
-func TestTextsInCodeTables(t *testing.T) {
-	var b strings.Builder
-	table := CodeTable{Bits: 8, Attributes: []index.Attribute{{Name: "size", Kind: index.TextKind}}}
-	items := []index.Item{
-		{ID: index.Text("x"), Code: []uint64{1}, Attributes: map[string]index.Value{"size": index.String(`a "b"`)}},
-		{ID: index.Text("y"), Code: []uint64{2}, Attributes: map[string]index.Value{"size": index.Number(2)}},
-	}
-	if err := errors.Join(table.Begin(&b), table.Write(items[0]), table.Write(items[1]), table.Close()); err != nil {
-		t.Fatal(err)
-	}
-	a, err := readAttributes(fileOf(t, t.TempDir(), "a.parquet", b.String()), "", []string{"size"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := described(a), "x  [] map[size:\"a \\\"b\\\"\"]\ny  [] map[size:\"2\"]"; got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -116,44 +115,6 @@ func TestNpyShapes(t *testing.T) {
 		{"version 2", "a.npy", npyVersion(2, "{'shape': (1L, 2L), 'fortran_order': False, 'descr': '<f4'}") + float32s(1, 2), Spec{}, "npy 1x2; 1 2"},
 		{"version 3", "a.npy", npyVersion(3, "{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (1,2)}") + float32s(1, 2), Spec{}, "npy 1x2; 1 2"},
 	})
-}
-
-// TestFortranBlocks reads three axes in blocks of a few rows, against the index formula.
-func TestFortranBlocks(t *testing.T) {
-	const n, h, w = 47, 5, 3
-	data := make([]float32, n*h*w)
-	for i := range n {
-		for j := range h {
-			for k := range w {
-				data[i+n*(j+h*k)] = float32((i*h+j)*w + k)
-			}
-		}
-	}
-	path := fileOf(t, t.TempDir(), "a.npy", npyOf("<f4", true, "47, 5, 3", float32s(data...)))
-	for _, memory := range []int{1, h * w * 4, 10 * h * w * 4, fortranBytes} {
-		r, _, err := openFile(path, &Spec{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.(*dense).block = memory
-		var rec record
-		want := float32(0)
-		for range n {
-			if err := r.next(&rec); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range rec.vector {
-				if v != want {
-					t.Fatalf("memory %d: value %v instead of %v", memory, v, want)
-				}
-				want++
-			}
-		}
-		if err := r.next(&rec); err != io.EOF {
-			t.Errorf("after the last row: %v", err)
-		}
-		r.Close()
-	}
 }
 
 func TestNpyRefusals(t *testing.T) {

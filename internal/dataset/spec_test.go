@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/vectors"
 )
 
 // setNpy is a file of float32 rows, as numpy.save writes it.
@@ -111,15 +112,9 @@ func TestTagsAreAFileOrAColumn(t *testing.T) {
 	want := [][]string{{"a", "b"}, {}}
 	check := func(spec Spec) {
 		t.Helper()
-		s, err := Open(spec)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		for c, err := range s.Chunks(t.Context()) {
-			if err != nil || !slices.EqualFunc(c.Tags, want, slices.Equal[[]string]) {
-				t.Errorf("%q %v, want %q", c.Tags, err, want)
-			}
+		all, err := vectors.Read(t.Context(), setOpen(t, spec))
+		if err != nil || !slices.EqualFunc(all.Tags, want, slices.Equal[[]string]) {
+			t.Errorf("%q %v, want %q", all.Tags, err, want)
 		}
 	}
 	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"})
