@@ -99,78 +99,58 @@ func TestSummariesThatCannotBe(t *testing.T) {
 	setWant(t, dir, err, "no-rows")
 }
 
-// The digest is that of the values and the supervision, however they are written down.
+// TestDigestDoesNotDependOnTheFiles: the digest is that of the values and the supervision, however they are written down,
+// and everything that matters changes it.
 func TestDigestDoesNotDependOnTheFiles(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(5, 6))
-	const n, dim = 40, 3
-	x := make([][]float32, n)
-	labels := make([]string, n)
+	const n, cut = 40, 17
+	x, labels, csv, jsonl := make([][]float32, n), make([]string, n), []string{}, []string{}
 	for i := range x {
-		x[i] = make([]float32, dim)
+		x[i] = make([]float32, 3)
 		for j := range x[i] {
 			x[i][j] = math.Float32frombits(rng.Uint32()&^(1<<30)) * float32(rng.IntN(3)) // of all sizes, and some -0
 		}
 		labels[i] = strconv.Itoa(rng.IntN(12))
+		values := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(x[i]), "[]")), ",")
+		csv, jsonl = append(csv, values+","+labels[i]), append(jsonl, fmt.Sprintf(`{"y":%s,"vector":[%s]}`, labels[i], values))
 	}
-	written := func(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
-	csv := func(lo, hi int) string {
-		text := "a,b,c,y\n"
-		for i := lo; i < hi; i++ {
-			text += fmt.Sprintf("%s,%s,%s,%s\n", written(x[i][0]), written(x[i][1]), written(x[i][2]), labels[i])
-		}
-		return text
+	y := fileOf(t, dir, "y.txt", strings.Join(labels, "\n"))
+	table := func(name, head string, rows []string) string {
+		return fileOf(t, dir, name, head+strings.Join(rows, "\n"))
 	}
-	jsonl := func(lo, hi int) string {
-		text := ""
-		for i := lo; i < hi; i++ {
-			text += fmt.Sprintf(`{"y":%s,"vector":[%s,%s,%s]}`+"\n", labels[i], written(x[i][0]), written(x[i][1]), written(x[i][2]))
+	all := fileOf(t, dir, "all.npy", setNpy(x...))
+	want := setScan(t, Spec{Paths: []string{all}, LabelsFile: []string{y}}).Digest
+	for k, spec := range []Spec{
+		{Paths: []string{table("all.csv", "a,b,c,y\n", csv)}, Label: "y"},
+		{Paths: []string{table("1.csv", "a,b,c,y\n", csv[:cut]), table("2.jsonl", "", jsonl[cut:])}, Label: "y"},
+		{Paths: []string{fileOf(t, dir, "1.npy", setNpy(x[:cut]...)), fileOf(t, dir, "2.npy", setNpy(x[cut:]...))}, LabelsFile: []string{y}},
+	} {
+		if setScan(t, spec).Digest != want {
+			t.Errorf("spec %d: another digest", k)
 		}
-		return text
 	}
-	want := setScan(t, Spec{
-		Paths:      []string{fileOf(t, dir, "all.npy", setNpy(x...))},
-		LabelsFile: []string{fileOf(t, dir, "y.txt", strings.Join(labels, "\n"))},
-	}).Digest
-	for _, cut := range []int{n, 1, 17} {
-		specs := []Spec{
-			{Paths: []string{fileOf(t, dir, "1.csv", csv(0, cut))}, Label: "y"},
-			{Paths: []string{fileOf(t, dir, "1.jsonl", jsonl(0, cut))}, Label: "y"},
-			{Paths: []string{fileOf(t, dir, "1.npy", setNpy(x[:cut]...))}, LabelsFile: []string{filepath.Join(dir, "y.txt")}},
-		}
-		if cut < n {
-			specs[0].Paths = append(specs[0].Paths, fileOf(t, dir, "2.jsonl", jsonl(cut, n)))
-			specs[1].Paths = append(specs[1].Paths, fileOf(t, dir, "2.csv", csv(cut, n)))
-			specs[2].Paths = append(specs[2].Paths, fileOf(t, dir, "2.npy", setNpy(x[cut:]...)))
-		}
-		for k, spec := range specs {
-			if got := setScan(t, spec).Digest; got != want {
-				t.Errorf("cut at %d, spec %d: another digest", cut, k)
+	seen := map[[32]byte]string{want: "all"}
+	differs := func(what string, spec Spec, pairs string) {
+		sum := setScan(t, spec)
+		if pairs != "" {
+			if err := ReadPairs(fileOf(t, dir, "pairs", pairs), sum); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-	// And everything that matters changes it.
-	seen := map[[32]byte]string{want: "all"}
-	differs := func(what string, digest [32]byte) {
-		if other, ok := seen[digest]; ok {
+		if other, ok := seen[sum.Digest]; ok {
 			t.Errorf("%s has the digest of %s", what, other)
 		}
-		seen[digest] = what
+		seen[sum.Digest] = what
 	}
-	file := filepath.Join(dir, "all.npy")
-	differs("no labels", setScan(t, Spec{Paths: []string{file}}).Digest)
 	labels[7] += "1"
-	y := fileOf(t, dir, "y.txt", strings.Join(labels, "\n"))
-	differs("one label", setScan(t, Spec{Paths: []string{file}, LabelsFile: []string{y}}).Digest)
-	differs("tags", setScan(t, Spec{Paths: []string{file}, TagsFile: []string{y}}).Digest)
+	y = fileOf(t, dir, "y.txt", strings.Join(labels, "\n"))
+	differs("no labels", Spec{Paths: []string{all}}, "")
+	differs("one label", Spec{Paths: []string{all}, LabelsFile: []string{y}}, "")
+	differs("tags", Spec{Paths: []string{all}, TagsFile: []string{y}}, "")
+	differs("a pair", Spec{Paths: []string{all}}, "0,1,s\n")
 	x[3][1] = math.Nextafter32(x[3][1], 1e30)
-	file = fileOf(t, dir, "all.npy", setNpy(x...))
-	differs("one value", setScan(t, Spec{Paths: []string{file}}).Digest)
-	sum := setScan(t, Spec{Paths: []string{file}})
-	if err := ReadPairs(fileOf(t, dir, "pairs", "0,1,s\n"), sum); err != nil {
-		t.Fatal(err)
-	}
-	differs("a pair", sum.Digest)
+	differs("one value", Spec{Paths: []string{fileOf(t, dir, "all.npy", setNpy(x...))}}, "")
 }
 
 func TestPairsOfRowsLeftOut(t *testing.T) {
