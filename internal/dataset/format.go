@@ -213,35 +213,31 @@ func recognise(in *input, formatName string) (format, error) {
 	}
 	var found []format
 	for _, f := range formats {
-		if (f.name == "csv" || f.name == "tsv") && len(found) > 0 && found[0].name != "tsv" {
-			continue
-		}
-		if f.looks(s) {
+		isTable := f.name == "csv" || f.name == "tsv" // text that looks like JSON is not CSV
+		if (!isTable || len(found) == 0 || found[0].name == "tsv") && f.looks(s) {
 			found = append(found, f)
 		}
 	}
+	choice := found
 	if len(found) == 0 {
 		if err := checkEncoding(in.path, head); err != nil {
 			return format{}, err
 		}
+		choice = formats
 	}
 	named := fileNamed(in.path)
-	for _, f := range formats {
-		isNamed := func(g format) bool { return g.name == named }
-		if isNamed(f) && (len(found) == 0 || slices.ContainsFunc(found, isNamed)) {
-			return f, nil
-		}
+	if i := slices.IndexFunc(choice, func(f format) bool { return f.name == named }); i >= 0 {
+		return choice[i], nil
 	}
-	switch {
-	case len(found) == 1:
+	switch len(found) {
+	case 0:
+		return format{}, &SpecError{"Format", message.New("unrecognised-format",
+			"%s: its format is not recognised: name it, one of %s", in.path, FormatNames())}
+	case 1:
 		return found[0], nil
-	case len(found) > 1:
-		return format{}, &SpecError{"Format", message.New("ambiguous-format", "%s: could be %s or %s: name the format",
-			in.path, found[0].name, found[1].name)}
 	}
-	return format{}, &SpecError{"Format", message.New("unrecognised-format",
-		"%s: its format is not recognised: name it, one of %s",
-		in.path, FormatNames())}
+	return format{}, &SpecError{"Format", message.New("ambiguous-format", "%s: could be %s or %s: name the format",
+		in.path, found[0].name, found[1].name)}
 }
 
 // checkEncoding reports unsupported compression or text encoding.
