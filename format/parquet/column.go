@@ -213,31 +213,22 @@ func (c *column) AppendTexts(dst []string, limit int) (out []string, err error) 
 
 // text returns the value with all its digits; a whole float has no decimal point.
 func (c *column) text(v *parquet.Value) string {
-	if c.field.write != nil {
+	switch {
+	case c.field.write != nil:
 		return c.field.write(v)
-	}
-	switch c.field.kind {
-	case parquet.ByteArray:
+	case c.field.kind == parquet.ByteArray:
 		return string(v.ByteArray())
-	case parquet.Boolean:
-		return strconv.FormatBool(v.Boolean())
-	case parquet.Int32:
-		if c.field.unsigned {
-			return strconv.FormatUint(uint64(v.Uint32()), 10)
-		}
-		return strconv.FormatInt(int64(v.Int32()), 10)
-	case parquet.Int64:
-		if c.field.unsigned {
-			return strconv.FormatUint(v.Uint64(), 10)
-		}
-		return strconv.FormatInt(v.Int64(), 10)
-	case parquet.Double:
+	case c.field.kind == parquet.Double:
 		return floatText(v.Double(), 64)
-	case parquet.Float:
-		return floatText(float64(v.Float()), 32)
+	case c.field.kind == parquet.Int64 && c.field.unsigned:
+		return strconv.FormatUint(v.Uint64(), 10)
+	case c.field.kind == parquet.Int32 && c.field.unsigned:
+		return strconv.FormatUint(uint64(v.Uint32()), 10)
+	case c.field.kind == parquet.Float || c.field.half:
+		x, _ := c.float(v)
+		return floatText(float64(x), 32)
 	}
-	x, _ := c.float(v)
-	return floatText(float64(x), 32)
+	return v.String() // of an integer, or true and false
 }
 
 func floatText(x float64, bits int) string {

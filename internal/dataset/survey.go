@@ -58,9 +58,15 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 	s, seed := &Survey{}, maphash.MakeSeed()
 	var seen []map[uint64]struct{} // hashes of the first MostDistinct values of a column
 	for j, c := range t.columns {
+		kind := "text"
+		if c.list {
+			kind = "list"
+		} else if c.number {
+			kind = "number"
+		}
 		t.take(c.name, j)
 		seen = append(seen, map[uint64]struct{}{})
-		s.Columns = append(s.Columns, SurveyColumn{Name: c.name, Kind: c.kind(), Integers: c.number && !c.list})
+		s.Columns = append(s.Columns, SurveyColumn{Name: c.name, Kind: kind, Integers: kind == "number"})
 	}
 	for {
 		err := t.next()
@@ -98,17 +104,6 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		}
 	}
 	return s, nil
-}
-
-// kind names what a column holds.
-func (c column) kind() string {
-	switch {
-	case c.list:
-		return "list"
-	case c.number:
-		return "number"
-	}
-	return "text"
 }
 
 // clip shortens a value for a sample.
