@@ -94,7 +94,7 @@ func sampleCodes(in *input, format string, spec *Spec) (form codeForm, err error
 				continue
 			case c.kind == numberCell && r.t.typed:
 				form.numbers, form.bits = true, 64*len(r.vector)
-				r.t.mark.read(&form)
+				form.mark(r.t.lookup)
 				return form, nil
 			case len(r.vector) > 1:
 				return form, message.New("bad-code", "%s: codes in several columns are unsigned 64-bit integers of Parquet: "+
@@ -123,18 +123,15 @@ const (
 	FingerprintKey = "hashgrove.fingerprint"
 )
 
-// codeMark reads the metadata of a Parquet file; it is nil elsewhere.
-type codeMark func(key string) string
-
-// read corrects the form of codes, whose length is known as a multiple of 64.
-func (m codeMark) read(form *codeForm) {
-	bits, err := strconv.Atoi(m(BitsKey))
-	if err != nil || bits > form.bits || bits <= form.bits-64 {
+// mark corrects the form of codes by the metadata; their length is known as a multiple of 64.
+func (f *codeForm) mark(lookup func(key string) string) {
+	bits, err := strconv.Atoi(lookup(BitsKey))
+	if err != nil || bits > f.bits || bits <= f.bits-64 {
 		return
 	}
-	form.bits = bits
-	if of, err := hamming.ParseFingerprint(m(FingerprintKey)); err == nil {
-		form.fingerprint = of
+	f.bits = bits
+	if of, err := hamming.ParseFingerprint(lookup(FingerprintKey)); err == nil {
+		f.fingerprint = of
 	}
 }
 

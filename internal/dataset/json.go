@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -170,16 +169,15 @@ func appendNumbers(dst []float32, list []byte, nans bool) ([]float32, error) {
 
 // jsonScalar returns the text of a string, a number as written, true or false.
 func jsonScalar(raw []byte) (string, bool) {
-	if len(raw) == 0 {
+	value := jsontext.Value(raw)
+	if !value.IsValid(jsontext.AllowInvalidUTF8(true)) {
 		return "", false
 	}
-	switch c := raw[0]; {
-	case c == '"':
-		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err == nil
-	case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
-		return string(raw), json.Valid(raw)
+	switch value.Kind() {
+	case '"':
+		return string(unquoted(raw)), true
+	case '0', 't', 'f':
+		return string(raw), true
 	}
 	return "", false
 }

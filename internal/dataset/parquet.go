@@ -27,7 +27,7 @@ func (t *records) openParquet() error {
 	if err != nil {
 		return err
 	}
-	t.unit, t.rows, t.mark, t.named, t.typed = "row", f.Rows(), f.Lookup, true, true
+	t.unit, t.rows, t.lookup, t.named, t.typed = "row", f.Rows(), f.Lookup, true, true
 	fields := f.Fields()
 	for _, c := range fields {
 		t.columns = append(t.columns, column{name: c.Name, number: c.Number, list: c.List, text: c.Text,

@@ -24,12 +24,12 @@ type records struct {
 	rows    int    // of the file, -1 if unknown
 	columns []column
 	byName  map[string]int
-	named   bool     // columns have names; otherwise these are numbers, from 1
-	counted bool     // columns can be named by number too
-	typed   bool     // the file says what columns hold
-	open    bool     // later records may have more columns
-	indexed bool     // the first column has no name: it is the index that pandas writes
-	mark    codeMark // of Parquet
+	named   bool                    // columns have names; otherwise these are numbers, from 1
+	counted bool                    // columns can be named by number too
+	typed   bool                    // the file says what columns hold
+	open    bool                    // later records may have more columns
+	indexed bool                    // the first column has no name: it is the index that pandas writes
+	lookup  func(key string) string // in the metadata of Parquet
 
 	cells  []cell // of the columns that are taken
 	filled []int  // those that the current record has

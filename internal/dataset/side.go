@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hashgrove/internal/message"
@@ -265,15 +266,18 @@ func npyEntries(in *input, what noun) (func() (string, error), error) {
 	r, _, err := openArray(in, a, new(Spec))
 	row, rec := 0, record{}
 	return func() (string, error) {
-		if err := r.next(&rec); err != nil {
-			return "", err
-		}
+		err, tags := r.next(&rec), []string(nil)
 		row++
-		tags, err := appendMatrixTags(nil, rec.vector)
-		if err != nil {
-			return "", fmt.Errorf("%s: row %d: %w", in.path, row, err)
+		for j, v := range rec.vector {
+			switch {
+			case err != nil || v == 0:
+			case v == 1:
+				tags = append(tags, strconv.Itoa(j))
+			default:
+				err = message.New("bad-tags", "%s: row %d: a matrix of tags holds %v; it may hold only 0 and 1", in.path, row, v)
+			}
 		}
-		return strings.Join(tags, ","), nil
+		return strings.Join(tags, ","), err
 	}, err
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"hashgrove/internal/message"
 )
 
 // interner keeps one copy of strings that occur often.
@@ -52,20 +50,6 @@ func (m interner) appendTags(tags []string, text string, sep byte) []string {
 		}
 	}
 	return tags
-}
-
-// appendMatrixTags appends the places of the ones in a row of a 0/1 matrix, counted from 0.
-func appendMatrixTags(tags []string, row []float32) ([]string, error) {
-	for j, v := range row {
-		switch v {
-		case 0:
-		case 1:
-			tags = append(tags, strconv.Itoa(j))
-		default:
-			return nil, message.New("bad-tags", "a matrix of tags holds %v; it may hold only 0 and 1", v)
-		}
-	}
-	return tags, nil
 }
 
 // parseTags parses texts that are tags with one separator for all of them (tagSeparator), JSON lists, or the rows of a
