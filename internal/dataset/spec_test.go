@@ -7,24 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/picture/gallery"
 	"hashgrove/internal/vectors"
 )
 
 // setNpy is a file of float32 rows, as numpy.save writes it.
 func setNpy(rows ...[]float32) string {
 	return npyOf("<f4", false, fmt.Sprintf("%d, %d", len(rows), len(rows[0])), float32s(slices.Concat(rows...)...))
-}
-
-func TestNaturalOrder(t *testing.T) {
-	want := []string{"b", "batch_1", "batch_01", "batch_2", "batch_10", "batch_10a", "batch_11", "batchx"}
-	got := slices.Clone(want)
-	slices.Reverse(got)
-	slices.SortFunc(got, gallery.NaturalOrder)
-	want[1], want[2] = want[2], want[1] // equal numbers: as strings
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
 }
 
 func TestPatternsAreFilesInNaturalOrder(t *testing.T) {
