@@ -101,40 +101,26 @@ type chosen struct {
 func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		var out vectors.Chunk
-		seen := map[string]bool{}
 		for c, err := range s.Source.Chunks(ctx) {
 			if err != nil {
 				yield(c, err)
 				return
 			}
-			out.First += out.X.Rows
-			out.X = vectors.Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
-			out.Tags = nil
+			keep, all := make([]bool, c.X.Rows), [][]string(nil)
 			for i, id := range c.IDs {
-				name := strings.TrimSuffix(path.Base(id), path.Ext(id))
-				tags, ok := s.tags[name]
-				if !ok {
-					continue
-				}
-				if seen[name] {
-					yield(c, message.New("same-name", "%s: several pictures are called %s: keep one of them", s.dir, name))
-					return
-				}
-				seen[name] = true
-				out.X.Rows++
-				out.X.Data = append(out.X.Data, c.X.Row(i)...)
-				out.Tags = append(out.Tags, tags)
+				var tags []string
+				tags, keep[i] = s.tags[strings.TrimSuffix(path.Base(id), path.Ext(id))]
+				all = append(all, tags)
 			}
-			if out.X.Rows > 0 && !yield(out, nil) {
+			c.IDs, c.Labels, c.Tags = nil, nil, all
+			out.First += out.X.Rows
+			if c.Only(keep, &out); out.X.Rows > 0 && !yield(out, nil) {
 				return
 			}
 		}
-		for name := range s.tags {
-			if !seen[name] {
-				yield(out, message.New("no-such-picture", "%s: there is no picture %s, which ids.txt names: unpack the "+
-					"pictures into that folder", s.dir, name))
-				return
-			}
+		if n := out.First + out.X.Rows; n != len(s.tags) {
+			yield(out, message.New("wrong-count", "%s: %d pictures have the %d names of a part in ids.txt: unpack each of "+
+				"them there once", s.dir, n, len(s.tags)))
 		}
 	}
 }

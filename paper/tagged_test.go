@@ -128,7 +128,7 @@ func TestTagErrors(t *testing.T) {
 		"wrong-count labels.txt 3 4":   {"labels.txt": "1\n1\n1\n"},
 		`no-such-tag labels.txt 3 "3"`: {"labels.txt": "1\n1\n3\n1\n"},
 		`bad-value split.txt 2 "half"`: {"split.txt": "train\nhalf\ntest\ntrain\n"},
-		"no-such-picture iaprtc12 12":  {"ids.txt": "11\n7\n9\n12\n"},
+		"wrong-count iaprtc12 2 3":     {"ids.txt": "11\n7\n9\n12\n"},
 	} {
 		runner := &Runner{Data: tagged(t)}
 		write(t, filepath.Join(runner.Data, "iaprtc12"), change)

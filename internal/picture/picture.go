@@ -46,27 +46,6 @@ const (
 	maxValues = 1 << 24 // of a row
 )
 
-// Check returns an error if the size of the picture does not match its pixels.
-func (p Picture) Check() error {
-	if err := checkSize(p.Width, p.Height, p.Channels); err != nil {
-		return err
-	}
-	if int64(len(p.Pix)) != int64(p.Width)*int64(p.Height)*int64(p.Channels) {
-		return fmt.Errorf("%d bytes for %d x %d pixels of %d channels", len(p.Pix), p.Width, p.Height, p.Channels)
-	}
-	return nil
-}
-
-func checkSize(width, height, channels int) error {
-	if width < 1 || height < 1 || width > MaxSide || height > MaxSide {
-		return fmt.Errorf("%d x %d pixels, outside the range 1 to %d on a side", width, height, MaxSide)
-	}
-	if channels != 1 && channels != 3 {
-		return fmt.Errorf("%d channels: 1 (grey) or 3 (colour) are allowed", channels)
-	}
-	return nil
-}
-
 // Shape is the layout of rows that are pictures: a row holds one picture's pixels, with values from 0 to 255.
 type Shape struct {
 	Width, Height int
@@ -91,13 +70,14 @@ func (s Shape) String() string {
 
 // Check returns an error for a layout that pictures cannot have.
 func (s Shape) Check() error {
-	if err := checkSize(s.Width, s.Height, s.Channels); err != nil {
-		return err
-	}
-	if int64(s.Width)*int64(s.Height)*int64(s.Channels) > maxValues {
+	switch {
+	case s.Width < 1 || s.Height < 1 || s.Width > MaxSide || s.Height > MaxSide:
+		return fmt.Errorf("%d x %d pixels, outside the range 1 to %d on a side", s.Width, s.Height, MaxSide)
+	case s.Channels != 1 && s.Channels != 3:
+		return fmt.Errorf("%d channels: 1 (grey) or 3 (colour) are allowed", s.Channels)
+	case int64(s.Width)*int64(s.Height)*int64(s.Channels) > maxValues:
 		return fmt.Errorf("%v, more than %d values", s, maxValues)
-	}
-	if s.Planar && s.Channels == 1 {
+	case s.Planar && s.Channels == 1:
 		return fmt.Errorf("a single channel cannot be laid out channel by channel")
 	}
 	return nil

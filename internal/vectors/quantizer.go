@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
+	"sort"
 
 	"hashgrove/internal/message"
 	"hashgrove/internal/par"
@@ -113,13 +113,7 @@ func (s Scale) Bin(x float32) uint8 {
 	case s.edges == nil:
 		return max(s.first, s.linear(x))
 	}
-	at, _ := slices.BinarySearchFunc(s.edges, x, func(edge, x float32) int {
-		if edge <= x {
-			return -1
-		}
-		return 1
-	})
-	return s.first + uint8(at)
+	return s.first + uint8(sort.Search(len(s.edges), func(i int) bool { return s.edges[i] > x }))
 }
 
 // Searcher is a Scale prepared for many values.

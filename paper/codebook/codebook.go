@@ -89,16 +89,14 @@ func (c *Codebook) perCell() int {
 // Dim implements feature.Maker.
 func (c *Codebook) Dim() int { return cells * c.perCell() }
 
-// Check implements feature.Maker.
-func (c *Codebook) Check() error {
-	if len(c.Bias) == 0 || len(c.Filters) != len(c.Bias)*c.patchDim() {
-		return fmt.Errorf("codebook of %d words with %d values for patches of %d", len(c.Bias), len(c.Filters), c.patchDim())
+// Fits implements feature.Maker.
+func (c *Codebook) Fits(s picture.Shape) error {
+	if s.Channels != c.Channels || min(s.Width, s.Height) < c.Options.Patch {
+		return fmt.Errorf("pictures of %v for a codebook of %d channels and patches of %d x %d", s, c.Channels,
+			c.Options.Patch, c.Options.Patch)
 	}
 	return nil
 }
-
-// Fits implements feature.Maker.
-func (c *Codebook) Fits(s picture.Shape) error { return fits(s, c.Options.Patch, c.Channels) }
 
 // prepare lays out the words for the matrix product.
 func (c *Codebook) prepare() {

@@ -30,13 +30,10 @@ const (
 	streamWords   = 2 << 32 // plus iteration << 20 plus word
 )
 
-// Learn learns a codebook from pictures with the same number of channels, on the given number of threads (0 for all
-// cores).
+// Learn learns a codebook from pictures with the same number of channels, none smaller than a patch, on the given number
+// of threads (0 for all cores).
 func Learn(ctx context.Context, o Options, pictures []picture.Picture, threads int) (*Codebook, error) {
 	o = o.WithDefaults()
-	if err := checkPictures(pictures, o.Patch); err != nil {
-		return nil, err
-	}
 	x, err := drawPatches(ctx, o, pictures, threads)
 	if err != nil {
 		return nil, err
@@ -224,23 +221,6 @@ func drawPatches(ctx context.Context, o Options, pictures []picture.Picture, thr
 		}
 	})
 	return m, err
-}
-
-// checkPictures returns an error if no patches can be taken from the pictures.
-func checkPictures(pictures []picture.Picture, side int) error {
-	if len(pictures) == 0 {
-		return fmt.Errorf("no pictures to learn a codebook from")
-	}
-	for i, p := range pictures {
-		err := p.Check()
-		if err == nil {
-			err = fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}, side, pictures[0].Channels)
-		}
-		if err != nil {
-			return fmt.Errorf("picture %d: %w", i, err)
-		}
-	}
-	return nil
 }
 
 // greatest finds the value with the largest magnitude in every column, and its row: the first of equals. A column of

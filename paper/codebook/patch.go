@@ -1,7 +1,6 @@
 package codebook
 
 import (
-	"fmt"
 	"math"
 
 	"hashgrove/internal/picture"
@@ -39,15 +38,4 @@ func patch(dst []float32, step int, p picture.Picture, side, x, y int) {
 			dst = dst[min(step, len(dst)):]
 		}
 	}
-}
-
-// fits returns an error for pictures without patches of the given size.
-func fits(s picture.Shape, side, channels int) error {
-	if s.Channels != channels {
-		return fmt.Errorf("%d channels, but the codebook is for %d", s.Channels, channels)
-	}
-	if s.Width < side || s.Height < side {
-		return fmt.Errorf("%d x %d pixels, smaller than a patch of %d x %d", s.Width, s.Height, side, side)
-	}
-	return nil
 }

@@ -27,8 +27,6 @@ type Maker interface {
 	Kind() string
 	// Dim returns the length of the vectors.
 	Dim() int
-	// Check returns an error if the maker is invalid. Otherwise it can be used.
-	Check() error
 	// Fits returns an error if the maker does not accept pictures of this shape.
 	Fits(s picture.Shape) error
 	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
@@ -39,6 +37,8 @@ type Maker interface {
 // Extractor is a Maker that a model can carry. All kinds are in this package.
 type Extractor interface {
 	Maker
+	// Check returns an error if the extractor is invalid. Otherwise it can be used.
+	Check() error
 	// tag returns the first canonical byte; appendBody appends the others.
 	tag() byte
 	appendBody(dst []byte) []byte

@@ -13,9 +13,6 @@ import (
 // a chunk at a time, so memory stays bounded. Every pass extracts again: wrap it in vectors.Cache to read it more than
 // once.
 func Vectors(e Maker, pictures picture.Source, threads int) (vectors.Source, error) {
-	if err := e.Check(); err != nil {
-		return nil, err
-	}
 	if err := e.Fits(pictures.Preparation().Shape); err != nil {
 		return nil, fmt.Errorf("%s features: %w", e.Kind(), err)
 	}
