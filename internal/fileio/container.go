@@ -46,24 +46,6 @@ var (
 	ErrVersion = errors.New("the file was written by a newer version")
 )
 
-// Error describes where a file is damaged. It matches ErrDamaged.
-type Error struct {
-	Section string // tag of the section, or empty
-	Offset  int64  // where the section begins
-	Reason  string
-}
-
-func (e *Error) Error() string {
-	where := fmt.Sprintf("byte %d", e.Offset)
-	if e.Section != "" {
-		where = fmt.Sprintf("section %q at byte %d", e.Section, e.Offset)
-	}
-	return fmt.Sprintf("%v: %s: %s", ErrDamaged, where, e.Reason)
-}
-
-// Unwrap makes every Error match ErrDamaged.
-func (e *Error) Unwrap() error { return ErrDamaged }
-
 const (
 	headerSize = 16 // magic, version, checksum
 	endTag     = "end."
@@ -203,9 +185,13 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 	return in, nil
 }
 
-// Damaged returns an Error at the current section.
+// Damaged returns an error that matches ErrDamaged and says where the current section begins.
 func (r *Reader) Damaged(format string, args ...any) error {
-	return &Error{r.tag, r.start, fmt.Sprintf(format, args...)}
+	where := fmt.Sprintf("byte %d", r.start)
+	if r.tag != "" {
+		where = fmt.Sprintf("section %q at %s", r.tag, where)
+	}
+	return fmt.Errorf("%w: %s: %s", ErrDamaged, where, fmt.Sprintf(format, args...))
 }
 
 func (r *Reader) readFull(b []byte) error {

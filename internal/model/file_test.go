@@ -432,8 +432,7 @@ func TestErrorsNameFileAndSection(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadFile(path)
-	at := new(fileio.Error)
-	if !errors.As(err, &at) || at.Section != "base" || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `"base"`) {
+	if !errors.Is(err, fileio.ErrDamaged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `"base"`) {
 		t.Errorf("%v", err)
 	}
 	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
