@@ -173,7 +173,7 @@ func (r *run) read(ctx context.Context, d *Data) error {
 // scan reads the source and keeps its rows, unless they are in memory already.
 func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supervision.Data, error) {
 	switch src.(type) {
-	case vectors.Table, vectors.Named, vectors.Matrix:
+	case vectors.Table, vectors.Matrix:
 	default:
 		limit, folder := vectors.TrainBytes(), ""
 		if r.o.Memory > 0 {

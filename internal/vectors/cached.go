@@ -1,7 +1,6 @@
 package vectors
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,6 @@ type Cached struct {
 	blocks []Chunk // as the source yielded them; without values if those are in the file
 	bytes  int64   // of values
 	file   *os.File
-	out    *bufio.Writer
 
 	dropped []int // places of rows dropped after the first pass, ascending; set from the second pass on
 }
@@ -67,7 +65,7 @@ func (k *Cached) Close() error {
 		return nil
 	}
 	file := k.file
-	k.file, k.out = nil, nil
+	k.file = nil
 	err := file.Close()
 	if gone := os.Remove(file.Name()); gone != nil && !errors.Is(gone, os.ErrNotExist) {
 		err = errors.Join(err, gone)
@@ -95,9 +93,6 @@ func (k *Cached) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 				return
 			}
 		}
-		if k.out != nil && !k.failed {
-			k.failed = k.out.Flush() != nil
-		}
 		k.whole = !k.failed
 	}
 }
@@ -111,7 +106,7 @@ func (k *Cached) keep(c Chunk) error {
 		if err := k.spill(); err != nil {
 			return err
 		}
-		if _, err := k.out.Write(Bytes(values)); err != nil {
+		if _, err := k.file.Write(Bytes(values)); err != nil {
 			return err
 		}
 		c.X.Data = nil
@@ -132,9 +127,9 @@ func (k *Cached) spill() error {
 		return err
 	}
 	_ = os.Remove(file.Name()) // Close tries again
-	k.file, k.out = file, bufio.NewWriterSize(file, 1<<20)
+	k.file = file
 	for i := range k.blocks {
-		if _, err := k.out.Write(Bytes(k.blocks[i].X.Data)); err != nil {
+		if _, err := k.file.Write(Bytes(k.blocks[i].X.Data)); err != nil {
 			return err
 		}
 		k.blocks[i].X.Data = nil

@@ -251,16 +251,8 @@ type Table struct {
 	IDs    []string
 	Labels []string
 	Tags   [][]string
+	Known  Schema // what else is known of the rows, such as the names of the columns
 }
-
-// Named is a Table that knows more about its rows, such as the names of the columns.
-type Named struct {
-	Table
-	Known Schema
-}
-
-// Schema implements Source.
-func (t Named) Schema() Schema { return t.Known }
 
 // WithLabels returns a table of rows with labels.
 func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: labels} }
@@ -299,14 +291,14 @@ func Read(ctx context.Context, src Source) (Table, error) {
 		}
 		all.Append(c)
 	}
-	return Table{all.X, all.IDs, all.Labels, all.Tags}, nil
+	return Table{X: all.X, IDs: all.IDs, Labels: all.Labels, Tags: all.Tags}, nil
 }
 
 // Dim implements Source.
 func (t Table) Dim() int { return t.X.Cols }
 
 // Schema implements Source.
-func (t Table) Schema() Schema { return Schema{} }
+func (t Table) Schema() Schema { return t.Known }
 
 // Chunks implements Source.
 func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {

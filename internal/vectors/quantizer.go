@@ -229,22 +229,6 @@ func NewColumns(rows int, q Quantizer) *Columns {
 	return &Columns{q, rows, par.MakeLarge[uint8](rows * q.Dim()), nil}
 }
 
-// newColumnsIn is NewColumns with the data in a spill, which may be nil.
-func newColumnsIn(m *Spill, rows int, q Quantizer) (*Columns, error) {
-	if m == nil {
-		return NewColumns(rows, q), nil
-	}
-	if d := q.Dim(); d > 0 && rows > math.MaxInt/d {
-		return nil, message.New("too-many-values",
-			"%d rows of %d columns are more than a process of this machine can address", rows, d)
-	}
-	data, err := Alloc[uint8](m, rows*q.Dim())
-	if err != nil {
-		return nil, err
-	}
-	return &Columns{q, rows, data, m}, nil
-}
-
 // Spill returns the spill that holds the columns, which should also hold other arrays of all rows; nil means memory.
 func (c *Columns) Spill() *Spill { return c.spill }
 
@@ -337,12 +321,17 @@ func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads in
 // QuantizeIn is Quantize with the columns in a spill.
 func QuantizeIn(
 	ctx context.Context, m *Spill, src Source, rows int, q Quantizer, threads int,
-) (*Columns, error) {
+) (_ *Columns, err error) {
 	if src.Dim() != q.Dim() {
 		return nil, fmt.Errorf("vectors have %d dimensions, the quantiser %d", src.Dim(), q.Dim())
 	}
-	c, err := newColumnsIn(m, rows, q)
-	if err != nil {
+	c := &Columns{q, rows, nil, m}
+	if d := q.Dim(); d > 0 && rows > math.MaxInt/d {
+		return nil, message.New("too-many-values",
+			"%d rows of %d columns are more than a process of this machine can address", rows, d)
+	} else if m == nil {
+		c = NewColumns(rows, q)
+	} else if c.data, err = Alloc[uint8](m, rows*d); err != nil {
 		return nil, err
 	}
 	setter := newSetter(c, threads)

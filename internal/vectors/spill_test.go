@@ -105,7 +105,8 @@ func TestAllocFails(t *testing.T) {
 		t.Errorf("more than any disk holds: %s", d)
 	}
 	q := Quantizer{Lo: make([]float32, 1<<20), Hi: slices.Repeat([]float32{1}, 1<<20)}
-	if _, err := newColumnsIn(NewSpill(folder), int(huge), q); !message.Is(err, "too-many-values") {
+	_, err = QuantizeIn(t.Context(), NewSpill(folder), Matrix{Cols: 1 << 20}, int(huge), q, 1)
+	if !message.Is(err, "too-many-values") {
 		t.Errorf("more columns than addresses: %v", err)
 	}
 }

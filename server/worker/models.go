@@ -154,12 +154,12 @@ type rowParams struct {
 }
 
 // table returns the rows of a call, without pairs.
-func (c *call) table(r *rowParams) (vectors.Named, error) {
+func (c *call) table(r *rowParams) (vectors.Table, error) {
 	x, err := c.vectors(0)
 	if err != nil {
-		return vectors.Named{}, err
+		return vectors.Table{}, err
 	}
-	t := vectors.Named{Table: vectors.Table{X: x, Labels: r.Classes, Tags: r.Tags},
+	t := vectors.Table{X: x, Labels: r.Classes, Tags: r.Tags,
 		Known: vectors.Schema{Names: r.Names, Missing: r.Missing}}
 	if r.Names != nil && len(r.Names) != x.Cols {
 		return t, api.Errorf(api.ErrInvalid, "%d names for %d columns", len(r.Names), x.Cols)
