@@ -15,7 +15,6 @@ import (
 type collection struct {
 	name, title string
 	parts       string // describes the split to people
-	prefix      string // of its files in the cache
 	gist        recipe
 	tagged      bool // rows are similar if they share two tags; else if they share the class
 	open        func(ctx context.Context, runner *Runner) (base, queries split, err error)
@@ -51,12 +50,12 @@ var cifar10 = collection{
 			}
 			return s, err
 		}
-		base, err = files("base",
+		base, err = files("cifar10-base",
 			"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
 		if err != nil {
 			return base, queries, err
 		}
-		queries, err = files("queries", "test_batch.bin")
+		queries, err = files("cifar10-queries", "test_batch.bin")
 		return base, queries, err
 	},
 }
@@ -78,7 +77,7 @@ func (runner *Runner) open(ctx context.Context, c collection) (base, queries spl
 	}
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
-			name: runner.filePrefix(c) + name, digest: digest,
+			name: c.name + "-" + name, digest: digest,
 			open: func() (picture.Source, error) { return demoSource(p(), n, c.tagged), nil },
 		}
 	}
@@ -87,17 +86,6 @@ func (runner *Runner) open(ctx context.Context, c collection) (base, queries spl
 		kind = "fashion tags"
 	}
 	return part("base", kind+" 400", fashion.Train, 400), part("queries", kind+" 100", fashion.Query, 100), nil
-}
-
-// filePrefix returns the prefix of a collection's files. Short runs share theirs.
-func (runner *Runner) filePrefix(c collection) string {
-	if !runner.Short {
-		return c.prefix
-	}
-	if c.tagged {
-		return "tagged-"
-	}
-	return ""
 }
 
 // kinds groups the demo's classes, so that pictures can have tags.

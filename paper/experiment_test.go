@@ -127,7 +127,7 @@ func TestInterruptionKeepsRows(t *testing.T) {
 	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Say: func(format string, args ...any) {
 		if strings.HasSuffix(format, ": %.1f s") {
 			made[args[0].(string)]++
-			if args[0] == "codebook11200-150-8-lsh" {
+			if args[0] == "codebook11200-cifar10-150-8-lsh" {
 				cancel(stop)
 			}
 		}
@@ -144,7 +144,7 @@ func TestInterruptionKeepsRows(t *testing.T) {
 			t.Errorf("%s was made %d times", name, n)
 		}
 	}
-	if made["codebook11200-150-8-splh"] != 1 {
+	if made["codebook11200-cifar10-150-8-splh"] != 1 {
 		t.Errorf("made %v", made)
 	}
 }

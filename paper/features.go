@@ -69,7 +69,7 @@ func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, bas
 		return feature.NewGIST(feature.GISTOptions{Size: shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", keyOf("codebook 4", l.WithDefaults(), base.digest)
+	name, key := r.Name+"-"+c.name+"-codebook", keyOf("codebook 4", l.WithDefaults(), base.digest)
 	return value(runner, name, key, func() (*book.Codebook, error) {
 		var pictures []picture.Picture
 		for c, err := range src.Pictures(ctx) {

@@ -23,7 +23,7 @@ const side = 64
 // Line i of ids.txt, labels.txt and split.txt is about one picture: its name without folders and extension; its numbers
 // of tags, from 0; train or test. Line i of tags.txt is the name of tag i.
 var iaprTC12 = collection{
-	name: "iaprtc12", title: "IAPR TC-12", prefix: "iaprtc12-", gist: gist512(), tagged: true,
+	name: "iaprtc12", title: "IAPR TC-12", gist: gist512(), tagged: true,
 	parts: fmt.Sprintf("The database is the training part of 17,665 pictures; the queries are the 1,962 test pictures. "+
 		"Pictures are reduced to %d x %d pixels and count as similar when they share at least two tags.", side, side),
 	open: func(_ context.Context, runner *Runner) (base, queries split, err error) {

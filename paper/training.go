@@ -37,7 +37,7 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	o, base, copies := r.options, m.base, 1
 	o.Seed = runner.Seed
 	t := &training{material: m}
-	t.name = fmt.Sprintf("%s-%s%d-%d-%s", r.recipe.Name, runner.filePrefix(c), r.train, o.Bits, r.method)
+	t.name = fmt.Sprintf("%s-%s-%d-%d-%s", r.recipe.Name, c.name, r.train, o.Bits, r.method)
 	if m.images != nil {
 		base, copies = m.images, 2
 		t.name += "-mirrored"
