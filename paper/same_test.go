@@ -31,12 +31,8 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	runner := &Runner{Cache: dir, Seed: 1, Say: quiet}
-	d, err := runner.data(ctx, set, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := hashgrove.Options{Bits: 8, Effort: "paper", Seed: runner.Seed, Trees: hashgrove.TreeOptions{Rounds: 20}}
-	m, _, err := runner.train(ctx, d, o)
+	m, _, err := runner.train(ctx, runner.data(set, 1, 0), o)
 	if err != nil {
 		t.Fatal(err)
 	}

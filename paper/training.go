@@ -44,12 +44,8 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	}
 	t.key = keyOf("trial 3", m.baseKey, m.queryKey, copies, r.train, r.method, o)
 	t.learn = func(ctx context.Context) (*model.Model, float64, error) {
-		d, err := runner.data(ctx, base, copies, r.train)
-		if err != nil {
-			return nil, 0, err
-		}
 		o.Method = r.method
-		return runner.train(ctx, d, o)
+		return runner.train(ctx, runner.data(base, copies, r.train), o)
 	}
 	return t, nil
 }
@@ -199,25 +195,13 @@ func (runner *Runner) sample(rows, all int) []bool {
 	return keep
 }
 
-// data returns a sample of the rows in memory, or all. The set holds several copies of the rows, back to back;
-// the sample has all copies of a row or none.
-func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows int) (vectors.Source, error) {
-	if rows == 0 {
-		return set, nil
+// data returns a sample of the rows, or all. The set holds several copies of the rows, back to back; the sample has all
+// copies of a row or none.
+func (runner *Runner) data(set *dataset.Set, copies, rows int) vectors.Source {
+	if keep := slices.Repeat(runner.sample(rows, set.Rows()/copies), copies); len(keep) > 0 {
+		return vectors.Select(set, keep)
 	}
-	d, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
-	if err != nil {
-		return nil, err
-	}
-	if keep := slices.Repeat(runner.sample(rows, d.Rows/copies), copies); len(keep) > 0 {
-		d = d.Only(keep)
-		table, err := vectors.Read(ctx, d)
-		if err != nil {
-			return nil, err
-		}
-		d = d.With(table)
-	}
-	return d, nil
+	return set
 }
 
 // train trains a method on all rows, since other data measure the model. It returns the seconds it took, including
