@@ -2,6 +2,7 @@ package supervision
 
 import (
 	"fmt"
+	"slices"
 
 	"hashgrove/internal/vectors"
 )
@@ -16,24 +17,19 @@ func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool
 	if held, err = vectors.Alloc[bool](d.Spill, d.Rows); err != nil {
 		return nil, nil, err
 	}
-	pictures := d.Rows / copies
-	if copies == 1 {
-		learn = d.HoldOut(share, seed)
-		for i, in := range learn {
-			held[i] = !in
+	of := d
+	if copies > 1 {
+		first := make([]bool, d.Rows)
+		for i := range d.Rows / copies {
+			first[i] = true
 		}
-		return learn, held, nil
+		of = d.Only(first)
 	}
-	first := make([]bool, d.Rows)
-	for i := range first {
-		first[i] = i < pictures
+	chosen := of.HoldOut(share, seed)
+	for i, in := range chosen {
+		held[i] = !in
 	}
-	chosen := d.Only(first).HoldOut(share, seed)
-	learn = make([]bool, d.Rows)
-	for i := range learn {
-		learn[i], held[i] = chosen[i%pictures], !chosen[i%pictures] && i < pictures
-	}
-	return learn, held, nil
+	return slices.Repeat(chosen, copies), held, nil
 }
 
 // Parts returns the two parts chosen by Split. The pairs of h join a held-out row and a row to learn from, in this
