@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"hashgrove/api"
-	"hashgrove/internal/index"
 )
 
 // checkAddress refuses requests with parameters that cannot be read. Package url leaves out what it cannot parse, so
@@ -80,15 +79,6 @@ func truth(r *http.Request, name string) (bool, error) {
 		return false, bad("%s=%.40s: give true or false", name, text)
 	}
 	return is, nil
-}
-
-// pathID returns the item id in the URL.
-func pathID(r *http.Request) (index.ID, error) {
-	id, err := index.ParseID(r.PathValue("id"))
-	if err != nil {
-		return id, bad("id: %v", err)
-	}
-	return id, nil
 }
 
 // noItem is the error for an unknown id.

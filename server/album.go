@@ -188,12 +188,8 @@ func (a *album) close() error {
 }
 
 // picture sends an item's thumbnail.
-func (s *Server) picture(a *answer, r *http.Request, c *collection) (any, error) {
+func (s *Server) picture(a *answer, r *http.Request, c *collection, id index.ID) (any, error) {
 	size, err := whole(r, "size", albumSize, leastSize, mostSize)
-	if err != nil {
-		return nil, err
-	}
-	id, err := pathID(r)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"hashgrove/internal/index"
 )
 
 // backup sends a consistent copy of the index file without blocking writes.
@@ -65,11 +67,7 @@ func (s *Server) report(a *answer, _ *http.Request, c *collection) (any, error) 
 }
 
 // vector sends the vector of an item.
-func (s *Server) vector(a *answer, r *http.Request, c *collection) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) vector(_ *answer, _ *http.Request, c *collection, id index.ID) (any, error) {
 	o := c.open()
 	it, _ := o.snapshot().Get(id)
 	x := o.vectors.Vector(it)

@@ -16,11 +16,7 @@ type updated struct {
 }
 
 // patchItem updates label, tags and attributes of one item.
-func (s *Server) patchItem(a *answer, r *http.Request, c *collection) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) patchItem(a *answer, r *http.Request, c *collection, id index.ID) (any, error) {
 	var request struct {
 		api.Change
 		Replace bool `json:"replace,omitempty"`
@@ -69,11 +65,7 @@ func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replac
 // shownIDs limits the ids listed in the response to a deletion.
 const shownIDs = 100
 
-func (s *Server) deleteItem(_ *answer, r *http.Request, c *collection) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) deleteItem(_ *answer, r *http.Request, c *collection, id index.ID) (any, error) {
 	done, err := s.remove(r, c, api.DeleteRequest{IDs: []api.ID{api.ID(id.String())}})
 	if err == nil && done.Deleted == 0 {
 		err = noItem(id)

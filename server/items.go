@@ -22,11 +22,7 @@ type about struct {
 
 func (c *collection) about() about { return about{c.name, c.open().fingerprint().String()} }
 
-func (s *Server) getItem(a *answer, r *http.Request, c *collection) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getItem(_ *answer, _ *http.Request, c *collection, id index.ID) (any, error) {
 	x := c.open().snapshot()
 	it, ok := x.Get(id)
 	if !ok {
@@ -132,11 +128,7 @@ type written struct {
 }
 
 // putItem writes the item named in the URL.
-func (s *Server) putItem(a *answer, r *http.Request, c *collection) (any, error) {
-	id, err := pathID(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) putItem(a *answer, r *http.Request, c *collection, id index.ID) (any, error) {
 	it := api.NewItem{ID: api.ID(id.String())}
 	if err := s.readJSON(a, r, c, &it); err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ import (
 
 	_ "hashgrove/format/pictures" // queries may be pictures, and collections show theirs
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/search"
 )
 
@@ -170,17 +171,17 @@ func (s *Server) routes() []route {
 		{"GET /v1/collections/{collection}/items", reading, "where contains limit after sample", false, s.within(s.listItems)},
 		{"POST /v1/collections/{collection}/items", writing, "", true, s.within(s.putItems)},
 		{"PATCH /v1/collections/{collection}/items", writing, "", true, s.within(s.patchItems)},
-		{"GET /v1/collections/{collection}/items/{id...}", reading, "", false, s.within(s.getItem)},
-		{"PUT /v1/collections/{collection}/items/{id...}", writing, "", true, s.within(s.putItem)},
-		{"PATCH /v1/collections/{collection}/items/{id...}", writing, "", true, s.within(s.patchItem)},
-		{"DELETE /v1/collections/{collection}/items/{id...}", writing, "", false, s.within(s.deleteItem)},
+		{"GET /v1/collections/{collection}/items/{id...}", reading, "", false, s.item(s.getItem)},
+		{"PUT /v1/collections/{collection}/items/{id...}", writing, "", true, s.item(s.putItem)},
+		{"PATCH /v1/collections/{collection}/items/{id...}", writing, "", true, s.item(s.patchItem)},
+		{"DELETE /v1/collections/{collection}/items/{id...}", writing, "", false, s.item(s.deleteItem)},
 		{"POST /v1/collections/{collection}/delete", writing, "", true, s.within(s.deleteItems)},
 		{"GET /v1/collections/{collection}/facets", reading, "where top", false, s.within(s.facets)},
 		{"GET /v1/collections/{collection}/model", reading, "", false, s.within(s.describeModel)},
 		{"GET /v1/collections/{collection}/backup", writing, "", false, s.within(s.backup)},
 		{"POST /v1/collections/{collection}/reload", writing, "", false, s.within(s.reload)},
-		{"GET /v1/collections/{collection}/pictures/{id...}", reading, "size", false, s.within(s.picture)},
-		{"GET /v1/collections/{collection}/vector/{id...}", reading, "", false, s.within(s.vector)},
+		{"GET /v1/collections/{collection}/pictures/{id...}", reading, "size", false, s.item(s.picture)},
+		{"GET /v1/collections/{collection}/vector/{id...}", reading, "", false, s.item(s.vector)},
 		{"GET /v1/collections/{collection}/report", reading, "", false, s.within(s.report)},
 		{"GET /v1/collections/{collection}/map", reading, "", false, s.within(s.map_)},
 		{"GET /healthz", none, "*", false, func(a *answer, _ *http.Request) (any, error) { return nil, a.text("ok\n") }},
@@ -230,6 +231,17 @@ func (s *Server) within(h collectionHandler) handler {
 		}
 		return h(a, r, c)
 	}
+}
+
+// item also reads the id of the item in the URL.
+func (s *Server) item(h func(a *answer, r *http.Request, c *collection, id index.ID) (any, error)) handler {
+	return s.within(func(a *answer, r *http.Request, c *collection) (any, error) {
+		id, err := index.ParseID(r.PathValue("id"))
+		if err != nil {
+			return nil, bad("id: %v", err)
+		}
+		return h(a, r, c, id)
+	})
 }
 
 // expects refuses a request that names another model, in its header or in its address.
@@ -284,12 +296,6 @@ func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
 	if err := checkName(o.Name); err != nil {
 		return err
 	}
-	s.mu.RLock()
-	_, there := s.collections[o.Name]
-	s.mu.RUnlock()
-	if there {
-		return fmt.Errorf("two collections are called %q: rename one of them", o.Name)
-	}
 	c, err := s.openCollection(ctx, o)
 	if err != nil {
 		return err
@@ -297,7 +303,7 @@ func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, there := s.collections[o.Name]; there {
-		return errors.Join(fmt.Errorf("two collections are called %q", o.Name), c.close())
+		return errors.Join(fmt.Errorf("two collections are called %q: rename one of them", o.Name), c.close())
 	}
 	s.collections[o.Name] = c
 	return nil
@@ -330,11 +336,7 @@ func (s *Server) collection(name string) (*collection, error) {
 func (s *Server) all() []*collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	list := make([]*collection, 0, len(s.collections))
-	for _, name := range slices.Sorted(maps.Keys(s.collections)) {
-		list = append(list, s.collections[name])
-	}
-	return list
+	return slices.SortedFunc(maps.Values(s.collections), func(a, b *collection) int { return cmp.Compare(a.name, b.name) })
 }
 
 // Close stops background work and closes the files.
