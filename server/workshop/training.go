@@ -35,28 +35,28 @@ const (
 )
 
 // train starts the training of a job.
-func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
+func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) error {
 	var q trainRequest
 	if err := w.server.ReadJSON(rw, r, &q); err != nil {
-		return nil, err
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q.Label, q.Bits = cmp.Or(q.Label, j.Label), cmp.Or(q.Bits, j.Bits)
 	switch {
 	case q.Bits < fewestBits || q.Bits > mostBits:
-		return nil, bad("a code of %d bits cannot be tried here: choose %d to %d", q.Bits, fewestBits, mostBits)
+		return bad("a code of %d bits cannot be tried here: choose %d to %d", q.Bits, fewestBits, mostBits)
 	case j.LabelsNeeded:
-		return nil, bad("%s has no labels yet: upload a text file with a line for each of its %d rows", j.Name, j.Rows)
+		return bad("%s has no labels yet: upload a text file with a line for each of its %d rows", j.Name, j.Rows)
 	case (j.Columns != nil || q.Label != "") && !j.isScalar(q.Label):
-		return nil, bad("%s has no column %.40q with classes: choose the column that holds the class of each row, if it has "+
+		return bad("%s has no column %.40q with classes: choose the column that holds the class of each row, if it has "+
 			"columns", j.Name, q.Label)
 	case j.cancel != nil:
-		return nil, inTraining(j)
+		return inTraining(j)
 	case w.work.Err() != nil:
-		return nil, server.Problem(http.StatusServiceUnavailable, "the service is stopping")
+		return server.Problem(http.StatusServiceUnavailable, "the service is stopping")
 	case w.job != j:
-		return nil, server.Problem(http.StatusNotFound, "%s has been removed", j.Name)
+		return server.Problem(http.StatusNotFound, "%s has been removed", j.Name)
 	}
 	late := fmt.Errorf("the training took longer than the %v that it may take here: use fewer rows or fewer bits, or "+
 		"\"hashgrove train\"", w.options.TimeLimit)
@@ -64,7 +64,7 @@ func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, 
 	j.cancel, j.ended = cancel, make(chan struct{})
 	j.State, j.Stage, j.Message, j.Progress, j.Label, j.Bits = stateTraining, "Reading the data", "", 0, q.Label, q.Bits
 	go w.run(ctx, j)
-	return j.Job, nil
+	return nil
 }
 
 // run trains, makes the index, and records how it ended.
@@ -75,13 +75,13 @@ func (w *Workshop) run(ctx context.Context, j *job) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	j.State, j.Message, j.Collection = stateDone, remark, c.Name
-	if err != nil {
-		cause := context.Cause(ctx)
-		j.State, j.Message, j.Collection = stateFailed, j.say(cmp.Or(cause, err)), ""
-		if errors.Is(cause, context.Canceled) {
-			j.State, j.Message = stateCancelled, ""
-		}
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		j.State, j.Message, j.Collection = stateDone, remark, c.Name
+	case errors.Is(cause, context.Canceled):
+		j.State = stateCancelled
+	default:
+		j.State, j.Message = stateFailed, j.say(cmp.Or(cause, err))
 	}
 	j.cancel()
 	j.Stage, j.Progress, j.cancel = "", 1, nil

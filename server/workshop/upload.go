@@ -96,28 +96,27 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 }
 
 // receiveLabels takes the labels of an npy file, one line per row.
-func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
+func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) error {
 	if j.Format != formatNpy {
-		return nil, server.Problem(http.StatusConflict, "%s has labels of its own: choose the column that holds them", j.Name)
-	}
-	if w.viewOf(j).State == stateTraining {
-		return nil, server.Problem(http.StatusConflict, "%s is in training: cancel it before you change its labels", j.Name)
+		return server.Problem(http.StatusConflict, "%s has labels of its own: choose the column that holds them", j.Name)
 	}
 	draft := filepath.Join(j.dir, "labels.new")
 	defer os.Remove(draft)
 	_ = os.Remove(draft) // from an interrupted upload
 	if err := save(rw, r, draft, mostLabels); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(draft, j.labelsFile()); err != nil {
-		return nil, err
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	j.LabelsNeeded = false
-	if _, err := dataset.Open(j.spec(false)); err != nil {
-		j.LabelsNeeded = true
-		return nil, j.bad(err)
+	if j.cancel != nil {
+		return server.Problem(http.StatusConflict, "%s is in training: cancel it before you change its labels", j.Name)
 	}
-	return j.Job, nil
+	err := os.Rename(draft, j.labelsFile())
+	if j.LabelsNeeded = false; err == nil {
+		_, err = dataset.Open(j.spec(false))
+	}
+	if j.LabelsNeeded = err != nil; err != nil {
+		return j.bad(err)
+	}
+	return nil
 }

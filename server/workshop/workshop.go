@@ -65,22 +65,22 @@ func New(s *server.Server, o Options) *Workshop {
 	w := &Workshop{options: o.withDefaults(), server: s}
 	w.work, w.stop = context.WithCancel(context.Background())
 	w.dir, w.dirErr = os.MkdirTemp("", "hashgrove-try-")
+	show := func(http.ResponseWriter, *http.Request, *job) error { return nil }
 	s.MountTry(
 		server.Route{Pattern: "POST /v1/try", Parameters: "name", Body: true, Answer: w.receive},
-		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.withJob(
-			func(_ http.ResponseWriter, _ *http.Request, j *job) (any, error) { return w.viewOf(j), nil })},
-		server.Route{Pattern: "DELETE /v1/try/{job}", Answer: w.withJob(w.remove)},
-		server.Route{Pattern: "POST /v1/try/{job}/labels", Body: true, Answer: w.withJob(w.receiveLabels)},
-		server.Route{Pattern: "POST /v1/try/{job}/train", Body: true, Answer: w.withJob(w.train)},
-		server.Route{Pattern: "POST /v1/try/{job}/cancel", Answer: w.withJob(w.cancel)},
+		server.Route{Pattern: "GET /v1/try/{job}", Answer: w.about(show)},
+		server.Route{Pattern: "DELETE /v1/try/{job}", Answer: w.about(w.remove)},
+		server.Route{Pattern: "POST /v1/try/{job}/labels", Body: true, Answer: w.about(w.receiveLabels)},
+		server.Route{Pattern: "POST /v1/try/{job}/train", Body: true, Answer: w.about(w.train)},
+		server.Route{Pattern: "POST /v1/try/{job}/cancel", Answer: w.about(w.cancel)},
 		server.Route{Pattern: "GET /v1/try/samples/clothes.zip", Answer: sendSample},
 	)
 	return w
 }
 
-// withJob finds the job that a request names.
-func (w *Workshop) withJob(
-	h func(http.ResponseWriter, *http.Request, *job) (any, error),
+// about finds the job that a request names, does something about it, and shows it.
+func (w *Workshop) about(
+	do func(http.ResponseWriter, *http.Request, *job) error,
 ) func(http.ResponseWriter, *http.Request) (any, error) {
 	return func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		w.mu.Lock()
@@ -89,7 +89,8 @@ func (w *Workshop) withJob(
 		if name := r.PathValue("job"); j == nil || j.ID != name {
 			return nil, server.Problem(http.StatusNotFound, "there is no upload %.40q: only the last one is kept", name)
 		}
-		return h(rw, r, j)
+		err := do(rw, r, j)
+		return w.viewOf(j), err
 	}
 }
 
@@ -99,36 +100,34 @@ func (w *Workshop) viewOf(j *job) Job {
 	return j.Job
 }
 
-// cancel ends the training of a job and waits until it has.
-func (w *Workshop) cancel(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
-	if !w.end(r.Context(), j) {
-		return nil, server.Problem(http.StatusConflict, "%s is not in training", j.Name)
+// cancel ends the training of a job.
+func (w *Workshop) cancel(_ http.ResponseWriter, r *http.Request, j *job) error {
+	if w.viewOf(j).State != stateTraining {
+		return server.Problem(http.StatusConflict, "%s is not in training", j.Name)
 	}
-	return w.viewOf(j), r.Context().Err()
+	w.end(r.Context(), j)
+	return r.Context().Err()
 }
 
-// end cancels the training of a job and waits for it to end. It returns false if there is none.
-func (w *Workshop) end(ctx context.Context, j *job) bool {
+// end cancels the training of a job, if there is one, and waits for it to end.
+func (w *Workshop) end(ctx context.Context, j *job) {
 	w.mu.Lock()
 	cancel, ended := j.cancel, j.ended
 	w.mu.Unlock()
 	if cancel == nil {
-		return false
+		return
 	}
 	cancel()
 	select {
 	case <-ended:
 	case <-ctx.Done():
 	}
-	return true
 }
 
 // remove cancels a job and removes everything of it.
-func (w *Workshop) remove(_ http.ResponseWriter, r *http.Request, j *job) (any, error) {
+func (w *Workshop) remove(_ http.ResponseWriter, r *http.Request, j *job) error {
 	w.end(r.Context(), j)
-	last := w.viewOf(j)
-	last.Collection = ""
-	return last, w.replace(nil)
+	return w.replace(nil)
 }
 
 // inTraining is the error for what has to wait for a training.
