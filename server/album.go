@@ -89,14 +89,14 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			if err != nil {
 				return err
 			}
-			id, known := knownID(x, it.ID, a.paths...)
+			it, known := itemOf(x, it.ID, a.paths...)
 			if !known {
 				continue // not in the index: the page shows a card instead
 			}
 			p := shape.Picture(chunk.Slice(i, i+1).Pix, room)
 			b, err := encodePicture(p)
 			if err == nil {
-				err = a.add(id, b)
+				err = a.add(it.ID, b)
 			}
 			if err != nil {
 				return err

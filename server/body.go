@@ -34,29 +34,18 @@ func (s *Server) read(a *answer, r *http.Request) ([]byte, error) {
 	if r.ContentLength > s.limits.Body {
 		return nil, &http.MaxBytesError{Limit: s.limits.Body}
 	}
-	in, taken := http.MaxBytesReader(a, r.Body, s.limits.Body), int64(0)
-	b := make([]byte, 0, max(512, min(r.ContentLength+1, small)))
-	for {
-		if len(b) == cap(b) {
-			room := max(int64(2*cap(b)), small)
-			if r.ContentLength >= int64(len(b)) {
-				room = max(min(room, r.ContentLength+1), int64(len(b))+1) // no more than was announced
-			}
-			if room > small {
-				if err := a.take(room - taken); err != nil {
-					return nil, err
-				}
-				taken = room
-			}
-			b = append(make([]byte, 0, room), b...)
-		}
-		n, err := in.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if errors.Is(err, io.EOF) {
-			return b, nil
+	var b bytes.Buffer
+	in := http.MaxBytesReader(a, r.Body, s.limits.Body)
+	for room := int64(small); ; room *= 2 { // as the buffer grows
+		_, err := io.CopyN(&b, in, room-int64(b.Len()))
+		if err == io.EOF {
+			return b.Bytes(), nil
 		}
 		if err != nil {
 			return nil, readError(err)
+		}
+		if err := a.take(room); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 
 	"hashgrove/api"
@@ -167,11 +168,8 @@ const (
 // facets counts labels, tags and attributes among the items that match a filter.
 func (s *Server) facets(_ *answer, r *http.Request, c *collection) (any, error) {
 	top, err := whole(r, "top", 50, 1, mostValues)
-	if err != nil {
-		return nil, err
-	}
-	f, err := s.filter(r.URL.Query().Get("where"))
-	if err != nil {
+	f, err2 := s.filter(r.URL.Query().Get("where"))
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	if err := s.gate.enter(r.Context()); err != nil {

@@ -37,20 +37,17 @@ func (s *Server) getItem(_ *answer, _ *http.Request, c *collection, id index.ID)
 // listItems sends a page of items ordered by id.
 func (s *Server) listItems(a *answer, r *http.Request, c *collection) (any, error) {
 	p := r.URL.Query()
+	text := p.Get("contains")
 	sample, err := truth(r, "sample")
-	if err != nil {
-		return nil, err
-	}
-	limit, err := whole(r, "limit", 100, 1, s.limits.Page)
-	switch {
+	limit, err2 := whole(r, "limit", 100, 1, s.limits.Page)
+	f, err3 := s.filter(p.Get("where"))
+	switch err := cmp.Or(err, err2, err3); {
 	case err != nil:
 		return nil, err
-	case p.Has("contains") && (p.Get("contains") == "" || len(p.Get("contains")) > s.limits.FilterBytes):
-		return nil, bad("contains: give a text of 1 to %d bytes", s.limits.FilterBytes)
-	}
-	f, err := s.filter(p.Get("where"))
-	if err != nil {
-		return nil, err
+	case len(text) > s.limits.FilterBytes:
+		return nil, bad("contains: give a text of at most %d bytes", s.limits.FilterBytes)
+	case sample && p.Get("after") != "":
+		return nil, bad("a sample is not a page: leave out after")
 	}
 	if err := s.gate.enter(r.Context()); err != nil {
 		return nil, err
@@ -61,15 +58,12 @@ func (s *Server) listItems(a *answer, r *http.Request, c *collection) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	if text := p.Get("contains"); text != "" {
+	if text != "" {
 		if matches, err = containing(r.Context(), x, matches, text); err != nil {
 			return nil, err
 		}
 	}
 	total := len(matches)
-	if sample && p.Get("after") != "" {
-		return nil, bad("a sample is not a page: leave out after")
-	}
 	if sample {
 		matches = evenly(matches, limit) // so that there are some of every class
 	}

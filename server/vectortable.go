@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hashgrove/internal/dataset"
@@ -19,15 +18,15 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	if m == nil {
 		return nil, search.ErrNoModel
 	}
-	known := &dataset.Columns{Vector: m.Info.Features, Label: m.Info.Label, Tags: m.Info.Tags}
-	if m.Info.Vector != "" {
-		known.Vector, known.List = []string{m.Info.Vector}, true
+	spec := dataset.Spec{
+		Paths: []string{options.Vectors}, ID: options.IDColumn, Pictures: m.Pictures, Dim: m.Encoder.Dim(),
+		SkipBad: true, // an item whose vector cannot be read has none
 	}
-	set, err := dataset.Open(dataset.Spec{
-		Paths: []string{options.Vectors}, ID: options.IDColumn, Known: known, Pictures: m.Pictures, Dim: m.Encoder.Dim(),
-		Missing: m.TakesMissing(), SkipBad: true, // an item whose vector cannot be read has none
-		IDsFile: slices.DeleteFunc([]string{options.IDs}, func(path string) bool { return path == "" }),
-	})
+	if options.IDs != "" {
+		spec.IDsFile = []string{options.IDs}
+	}
+	spec.Follow(m.Schema(), true)
+	set, err := dataset.Open(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +36,7 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	}
 	x := o.snapshot()
 	t, err := search.ReadTable(ctx, m, src, x.Len(), func(id index.ID) (index.Item, bool) {
-		known, ok := knownID(x, id, options.Vectors)
-		if !ok {
-			return index.Item{}, false
-		}
-		return x.Get(known)
+		return itemOf(x, id, options.Vectors)
 	})
 	if errors.Is(err, search.ErrNoVectors) {
 		return nil, fmt.Errorf("%s: %w", options.Vectors, err)
@@ -49,20 +44,15 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	return t, err
 }
 
-// knownID finds the item for a row. Pictures are known by path; an item may have only the part below the folder or
+// itemOf finds the item of a row. Pictures are known by path; an item may have only the part below the folder or
 // archive, which may have been elsewhere when the index was made.
-func knownID(x *index.Snapshot, id index.ID, paths ...string) (index.ID, bool) {
-	candidates := []index.ID{id}
+func itemOf(x *index.Snapshot, id index.ID, paths ...string) (index.Item, bool) {
+	it, known := x.Get(id)
 	for _, path := range paths {
 		folder := strings.TrimSuffix(filepath.ToSlash(path), "/") + "/"
-		if below, found := strings.CutPrefix(id.String(), folder); found && below != "" {
-			candidates = append(candidates, index.Text(below))
+		if below, found := strings.CutPrefix(id.String(), folder); !known && found && below != "" {
+			it, known = x.Get(index.Text(below))
 		}
 	}
-	for _, c := range candidates {
-		if _, known := x.Get(c); known {
-			return c, true
-		}
-	}
-	return id, false
+	return it, known
 }
