@@ -149,11 +149,6 @@ func (a *answer) body(status int, kind string, b []byte) {
 	a.waiting, a.status = b, status
 }
 
-func (a *answer) text(text string) error {
-	a.body(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
-	return nil
-}
-
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status

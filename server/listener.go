@@ -55,6 +55,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 // drainTime is how long a stopping service keeps answering while it reports not ready; tests change it.
 var drainTime = 500 * time.Millisecond
 
+// health says that the process answers.
+func health(a *answer, _ *http.Request) (any, error) {
+	a.body(http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	return nil, nil
+}
+
 // readiness reports whether the service wants requests.
 func (s *Server) readiness(a *answer, _ *http.Request) (any, error) {
 	ready := s.ready.Load()

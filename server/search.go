@@ -7,7 +7,6 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/index"
 	"hashgrove/internal/search"
-	"hashgrove/internal/vectors"
 )
 
 // items returns a searcher over the current items of a collection.
@@ -54,16 +53,11 @@ func (s *Server) search(a *answer, r *http.Request, c *collection) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.answerSearch(r, c, &api.Request{Queries: rowQueries(x), Options: o})
-}
-
-// rowQueries turns the rows of a matrix into queries.
-func rowQueries(x vectors.Matrix) []api.Query {
-	list := make([]api.Query, x.Rows)
-	for i := range list {
-		list[i].Vector = x.Row(i)
+	request := &api.Request{Queries: make([]api.Query, x.Rows), Options: o}
+	for i := range request.Queries {
+		request.Queries[i].Vector = x.Row(i)
 	}
-	return list
+	return s.answerSearch(r, c, request)
 }
 
 // answerSearch checks limits, waits for a slot and sends the result of a search.
@@ -71,7 +65,8 @@ func (s *Server) answerSearch(r *http.Request, c *collection, request *api.Reque
 	if err := s.checkLimits(c, request); err != nil {
 		return nil, err
 	}
-	leave, err := s.enter(r.Context(), isLong(request))
+	long := len(request.Queries) > 100 || request.Explain || request.Rerank != ""
+	leave, err := s.enter(r.Context(), long)
 	if err != nil {
 		return nil, err
 	}
@@ -84,29 +79,20 @@ func (s *Server) answerSearch(r *http.Request, c *collection, request *api.Reque
 	return found, nil
 }
 
-// isLong reports whether a search may take much longer than most.
-func isLong(r *api.Request) bool { return len(r.Queries) > 100 || r.Explain || r.Rerank != "" }
-
-// enter waits for a slot. Long requests wait for each other first, so that they never hold all slots and short ones
-// are not kept waiting by them.
+// enter waits for a slot. Requests that may take much longer than most wait for each other first, so that they never
+// hold all slots and short ones are not kept waiting by them.
 func (s *Server) enter(ctx context.Context, long bool) (leave func(), err error) {
-	if long {
-		if err := s.long.enter(ctx); err != nil {
-			return nil, err
-		}
+	if !long {
+		return s.gate.leave, s.gate.enter(ctx)
 	}
-	if err := s.gate.enter(ctx); err != nil {
-		if long {
-			s.long.leave()
-		}
+	if err := s.long.enter(ctx); err != nil {
 		return nil, err
 	}
-	return func() {
-		s.gate.leave()
-		if long {
-			s.long.leave()
-		}
-	}, nil
+	if err := s.gate.enter(ctx); err != nil {
+		s.long.leave()
+		return nil, err
+	}
+	return func() { s.gate.leave(); s.long.leave() }, nil
 }
 
 // checkLimits rejects requests larger than the service allows.
@@ -125,11 +111,6 @@ func (s *Server) checkLimits(c *collection, r *api.Request) error {
 		return problem(http.StatusRequestEntityTooLarge,
 			"%d queries with explanations in one request: at most %d are allowed", n, s.limits.Explained)
 	}
-	return s.checkReranking(c, r, n)
-}
-
-// checkReranking rejects a reranking that compares too many vectors.
-func (s *Server) checkReranking(c *collection, r *api.Request, queries int) error {
 	o := c.open()
 	if r.Rerank == "" || o.vectors == nil {
 		return nil
@@ -138,11 +119,10 @@ func (s *Server) checkReranking(c *collection, r *api.Request, queries int) erro
 	if r.Radius == nil {
 		items = min(items, index.Shortlisted(r.Limit()))
 	}
-	most := max(1, s.limits.Compared/max(1, int64(items)*int64(dim)))
-	if int64(queries) > most {
+	if most := max(1, s.limits.Compared/max(1, int64(items)*int64(dim))); int64(n) > most {
 		return problem(http.StatusRequestEntityTooLarge,
 			"%d queries reranked over %d items of %d values each: at most %d such queries are allowed in one request",
-			queries, items, dim, most)
+			n, items, dim, most)
 	}
 	return nil
 }

@@ -184,7 +184,7 @@ func (s *Server) routes() []route {
 		{"GET /v1/collections/{collection}/vector/{id...}", reading, "", false, s.item(s.vector)},
 		{"GET /v1/collections/{collection}/report", reading, "", false, s.within(s.report)},
 		{"GET /v1/collections/{collection}/map", reading, "", false, s.within(s.map_)},
-		{"GET /healthz", none, "*", false, func(a *answer, _ *http.Request) (any, error) { return nil, a.text("ok\n") }},
+		{"GET /healthz", none, "*", false, health},
 		{"GET /readyz", none, "*", false, s.readiness},
 		{"GET /metrics", reading, "*", false, s.writeMetrics},
 		{"GET /openapi.json", none, "*", false, file("openapi.json")},
