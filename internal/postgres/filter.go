@@ -20,6 +20,9 @@ type filter struct{ args []any }
 // idName is the name of the id in filters.
 const idName = "id"
 
+// maxDigits is how many decimal digits behind the first one a float64 can have.
+const maxDigits = 766
+
 // test is a comparison with a value.
 type test struct {
 	op    string
@@ -82,9 +85,8 @@ func idTexts(values []index.Value) []string {
 	for _, v := range values {
 		text, isText := v.Text()
 		if x, isNumber := v.Number(); isNumber {
-			var n int64
-			n, _, isText = integers("=", x)
-			text = strconv.FormatInt(n, 10)
+			isText = x == math.Trunc(x) && x >= -1<<63 && x < 1<<63
+			text = strconv.FormatInt(int64(x), 10)
 		}
 		if isText {
 			list = append(list, text)
@@ -163,11 +165,8 @@ func (w *filter) id(t test) (string, error) {
 		return "(id_number IS NULL AND " + condition + ")", err
 	}
 	x, _ := t.value.Number()
-	low, high, some := integers(t.op, x)
-	if !some {
-		return "false", nil
-	}
-	return fmt.Sprintf("coalesce(id_number BETWEEN %d AND %d, false)", low, high), nil
+	exact := strconv.FormatFloat(x, 'e', maxDigits, 64)
+	return fmt.Sprintf("coalesce(id_number %s %s, false)", t.op, w.add(exact, "text::numeric")), nil
 }
 
 // has is the condition that an item has tags, or an attribute.
@@ -237,37 +236,6 @@ func (w *filter) ids(list []string) string {
 		}
 	}
 	return "(id = ANY (" + w.add(texts, "text[]") + "))"
-}
-
-// integers returns the interval of integers that satisfy op x, exact even where float64 cannot represent them; some
-// is false if there are none. The operators are =, <, <=, > and >=.
-func integers(op string, x float64) (low, high int64, some bool) {
-	low, high = math.MinInt64, math.MaxInt64
-	edge := math.Floor(x)
-	if op == "<" || op == ">=" {
-		edge = math.Ceil(x)
-	}
-	upper, lower := edge >= 1<<63, edge < math.MinInt64 // beyond all int64 values
-	switch {
-	case op == "=" && (upper || lower || edge != x), upper && op[0] == '>', lower && op[0] == '<':
-		return 0, 0, false
-	case upper, lower:
-		return low, high, true
-	}
-	switch n := int64(edge); op {
-	case "=":
-		low, high = n, n
-	case "<=":
-		high = n
-	case "<":
-		high = n - 1
-		return low, high, n > math.MinInt64
-	case ">":
-		low = n + 1 // cannot overflow: a float64 below 2^63 is well below it
-	case ">=":
-		low = n
-	}
-	return low, high, true
 }
 
 // translated translates a list of conditions or comparisons into SQL.

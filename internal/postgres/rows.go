@@ -271,29 +271,22 @@ func scanItem(rows pgx.Rows, code hamming.Codes) (index.Item, error) {
 	return it, nil
 }
 
-var errFound = errors.New("found")
-
 // CheckNames refuses a filter on a name that no item of a table has, as an index does: it is more likely misspelled
 // than meant, and a database finds nothing in silence, or everything with "not". An empty table takes any name.
 func (t *Table) CheckNames(ctx context.Context, f index.Filter) error {
 	for name, has := range f.Names() {
-		err := t.Read(ctx, has, func(b *index.Batch) error {
-			if len(b.IDs) == 0 {
-				return nil
-			}
-			return errFound
-		})
-		switch {
-		case errors.Is(err, errFound):
-			continue
-		case err != nil:
-			return err
-		}
-		n, err := t.Count(ctx)
+		where := &filter{}
+		condition, err := where.sql(has)
 		if err != nil {
 			return err
 		}
-		if n > 0 {
+		var known bool
+		err = t.pool.QueryRow(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s) OR NOT EXISTS (SELECT 1 FROM %[1]s)",
+			t.items(), condition), where.args...).Scan(&known)
+		if err != nil {
+			return failure(err)
+		}
+		if !known {
 			return api.Errorf(api.ErrFilter, "filter: no item has %.60q: a filter can use id, label, tag and attributes "+
 				"that items have", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,9 @@ func checkCancelled(t *testing.T, e *Table) {
 // checkRead reads the items that match each filter.
 func checkRead(t *testing.T, e *Table) {
 	b := searchtest.Items(300, 64, 3)
+	for i, id := range []int64{math.MinInt64, -1<<53 - 1, 1<<53 + 1, 1<<60 - 1, 1 << 60, 1<<60 + 1, math.MaxInt64} {
+		b.IDs[i] = index.Int(id)
+	}
 	if _, err := fill(t, e, b, PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +57,9 @@ func checkRead(t *testing.T, e *Table) {
 		items = append(items, b.Item(i))
 	}
 	slices.SortFunc(items, func(a, b index.Item) int { return a.ID.Compare(b.ID) })
-	for _, text := range slices.Concat([]string{""}, searchtest.Filters, searchtest.DateFilters) {
+	exact := []string{"id = 1152921504606846976", "id < 1152921504606846976", "id > -9007199254740992", "id < 1e300",
+		"id >= -9223372036854775808", "id in (1152921504606846976, 1e300)", "id > 5e-324"}
+	for _, text := range slices.Concat([]string{""}, searchtest.Filters, searchtest.DateFilters, exact) {
 		f, err := index.Parse(text)
 		if err != nil {
 			t.Fatal(err)

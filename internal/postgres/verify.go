@@ -144,37 +144,28 @@ func queriesFrom(x *index.Snapshot) ([]api.Query, error) {
 	return queries, err
 }
 
-// usualFilters builds filters that match some items: by the most frequent label and tag, by their absence, and by
-// the first few attributes.
+// usualFilters builds filters that match some items: by the most frequent label, by the absence of the most frequent tag,
+// and by the first few attributes.
 func usualFilters(s *index.Snapshot) []index.Filter {
 	var list []index.Filter
-	add := func(format string, args ...any) {
-		if f, err := index.Parse(fmt.Sprintf(format, args...)); err == nil && s.CheckFilter(f) == nil {
+	add := func(format, name string, value any) {
+		name = "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`", "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(name) + "`"
+		if f, err := index.Parse(fmt.Sprintf(format, name, value)); err == nil && s.CheckFilter(f) == nil {
 			list = append(list, f)
 		}
 	}
-	top := func(name string) (index.Value, bool) {
-		if f := s.Facet(name, index.Filter{}, 1, 1); len(f.Texts) > 0 {
-			return index.String(f.Texts[0].Text), true
-		}
-		return index.Value{}, false
-	}
-	for _, name := range []string{index.LabelName, index.TagName} {
-		if v, ok := top(name); ok {
-			add("%s = %v", name, v)
-			add("not %s > %v", name, v)
-		}
-	}
-	const few = 5
 	attributes := s.Attributes()
-	for _, a := range attributes[:min(few, len(attributes))] {
-		name := "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`", "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(a.Name) + "`"
-		if a.Kind&index.NumberKind != 0 {
-			f := s.Facet(a.Name, index.Filter{}, 0, 1)
+	names := []string{index.LabelName, index.TagName}
+	for _, a := range attributes[:min(5, len(attributes))] {
+		names = append(names, a.Name)
+	}
+	for _, name := range names {
+		f := s.Facet(name, index.Filter{}, 1, 1)
+		if len(f.Texts) > 0 {
+			add("%s = %v", name, index.String(f.Texts[0].Text))
+			add("not %s > %v", name, index.String(f.Texts[0].Text))
+		} else if name != index.LabelName && name != index.TagName {
 			add("%s <= %v", name, index.Number(f.Min+float64((f.Max-f.Min)/2)))
-		}
-		if v, ok := top(a.Name); ok {
-			add("%s = %v", name, v)
 		}
 	}
 	return list
