@@ -11,7 +11,6 @@ import (
 	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/model/inside"
-	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 	"hashgrove/server"
 )
@@ -35,16 +34,24 @@ func (s *workerState) service() (*server.Server, error) {
 	return web, err
 }
 
-type openIndexParams struct {
-	Name  string `json:"name"`
-	Path  string `json:"path,omitempty"`
-	Model uint64 `json:"model,omitempty"`
+// indexParams are those of the operations on an index.
+type indexParams struct {
+	Name string `json:"name"`
+	Path string `json:"path,omitempty"`
+
+	Model uint64 `json:"model,omitempty"` // of a new index, or
 	Bits  int    `json:"bits,omitempty"`
+
+	Radius int  `json:"radius,omitempty"` // of near-duplicates
+	Groups bool `json:"groups,omitempty"`
+	Most   int  `json:"most,omitempty"`
+
+	IDs []api.ID `json:"ids,omitempty"` // of vectors
 }
 
 // openIndex opens an index as a collection of the service: that of a file, or with a model or the length of codes an
 // empty one, in memory or in a new file.
-func (c *call) openIndex(p *openIndexParams) (any, []Array, error) {
+func (c *call) openIndex(p *indexParams) (any, []Array, error) {
 	o, made := server.CollectionOptions{Name: p.Name, Path: p.Path, Bits: p.Bits}, store.Options{Bits: p.Bits}
 	if p.Model != 0 {
 		m, err := c.model(p.Model)
@@ -63,40 +70,28 @@ func (c *call) openIndex(p *openIndexParams) (any, []Array, error) {
 			err = s.Close()
 		}
 		if err != nil {
-			return nil, nil, search.Coded(err)
+			return nil, nil, err
 		}
 	}
 	web, err := c.service()
 	if err == nil {
 		err = web.AddCollection(c.ctx, o)
 	}
-	return nil, nil, search.Coded(err)
-}
-
-type saveIndexParams struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
+	return nil, nil, err
 }
 
 // saveIndex writes an index to a new file.
-func (c *call) saveIndex(p *saveIndexParams) (any, []Array, error) {
+func (c *call) saveIndex(p *indexParams) (any, []Array, error) {
 	web, err := c.service()
 	if err == nil {
 		err = web.Save(c.ctx, p.Name, p.Path)
 	}
-	return nil, nil, search.Coded(err)
-}
-
-type duplicatesParams struct {
-	Name   string `json:"name"`
-	Radius int    `json:"radius"`
-	Groups bool   `json:"groups,omitempty"`
-	Most   int    `json:"most,omitempty"`
+	return nil, nil, err
 }
 
 // duplicates finds near-duplicates among the items of an index. The array has a row for each pair, two places in the
 // list of ids and a distance, or for each item of a group, the group, a place in the list, and 0.
-func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
+func (c *call) duplicates(p *indexParams) (any, []Array, error) {
 	web, err := c.service()
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +103,7 @@ func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 	defer os.RemoveAll(folder)
 	path := filepath.Join(folder, "index")
 	if err := web.Save(c.ctx, p.Name, path); err != nil {
-		return nil, nil, search.Coded(err)
+		return nil, nil, err
 	}
 	d, err := hashgrove.FindDuplicates(c.ctx, path, hashgrove.DuplicateOptions{
 		Radius: p.Radius, Groups: p.Groups, Most: p.Most, Threads: c.threads,
@@ -141,13 +136,8 @@ func (c *call) duplicates(p *duplicatesParams) (any, []Array, error) {
 	return map[string]any{"ids": ids}, []Array{arrayOf(rows, len(rows)/3, 3)}, nil
 }
 
-type setVectorsParams struct {
-	Name string   `json:"name"`
-	IDs  []api.ID `json:"ids"`
-}
-
 // setVectors keeps the vectors of items, which are the array, so that searches can rerank and explain.
-func (c *call) setVectors(p *setVectorsParams) (any, []Array, error) {
+func (c *call) setVectors(p *indexParams) (any, []Array, error) {
 	rows, err := c.rows(0)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +153,7 @@ func (c *call) setVectors(p *setVectorsParams) (any, []Array, error) {
 	if err == nil {
 		err = web.SetVectors(c.ctx, p.Name, ids, rows)
 	}
-	return nil, nil, search.Coded(err)
+	return nil, nil, err
 }
 
 type httpParams struct {

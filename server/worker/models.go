@@ -55,18 +55,13 @@ func (c *call) load() (any, []Array, error) {
 	}
 	m, err := model.Read(bytes.NewReader(a.data))
 	if err != nil {
-		return nil, nil, search.Coded(err)
+		return nil, nil, err
 	}
 	return c.hold(inside.NewModel(m).(*hashgrove.Model)), nil, nil
 }
 
-type shorterParams struct {
-	Model uint64 `json:"model"`
-	Bits  int    `json:"bits"`
-}
-
 // shorter returns a model of the first bits.
-func (c *call) shorter(p *shorterParams) (any, []Array, error) {
+func (c *call) shorter(p *encodeParams) (any, []Array, error) {
 	m, err := c.model(p.Model)
 	if err != nil {
 		return nil, nil, err
@@ -79,8 +74,10 @@ func (c *call) shorter(p *shorterParams) (any, []Array, error) {
 	return c.hold(short), []Array{b}, err
 }
 
+// encodeParams are those of encode and shorter.
 type encodeParams struct {
 	Model   uint64 `json:"model"`
+	Bits    int    `json:"bits"`
 	Margins bool   `json:"margins"`
 	First   int    `json:"first"` // number of the first row, for errors
 	Threads int    `json:"threads"`
@@ -99,10 +96,7 @@ func (c *call) encode(p *encodeParams) (any, []Array, error) {
 	threads := search.Threads(x.Rows, cmp.Or(p.Threads, c.threads))
 	if p.Margins {
 		all, err := inside.Model(m).Margins(c.ctx, x, threads)
-		if err != nil {
-			return nil, nil, inRows(err, m, x, p.First)
-		}
-		return nil, []Array{arrayOf(all.Data, all.Rows, all.Cols)}, nil
+		return nil, []Array{arrayOf(all.Data, all.Rows, all.Cols)}, inRows(err, m, x, p.First)
 	}
 	codes, err := inside.Model(m).Encode(c.ctx, x, threads)
 	if err != nil {
@@ -118,7 +112,7 @@ func (c *call) encode(p *encodeParams) (any, []Array, error) {
 // inRows makes an error about a value name its row among all that are encoded.
 func inRows(err error, m *hashgrove.Model, x vectors.Matrix, first int) error {
 	own := inside.Model(m)
-	if x.Cols != own.Dim() {
+	if err == nil || x.Cols != own.Dim() {
 		return err
 	}
 	return cmp.Or(vectors.Chunk{First: first, X: x}.CheckValues(own.TakesMissing()), err)

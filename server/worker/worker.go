@@ -31,6 +31,7 @@ import (
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 	"hashgrove/server"
 )
 
@@ -46,7 +47,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error 
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &workerState{out: out, threads: threads, ending: map[uint64]context.CancelFunc{},
 		models: map[uint64]*hashgrove.Model{}}
-	defer s.close()
+	defer func() {
+		if s.web != nil {
+			_ = s.web.Close() // what was answered is on disk
+		}
+	}()
 	defer s.running.Wait()
 	defer cancel(errEnded)
 	reader := bufio.NewReaderSize(in, 1<<16)
@@ -163,19 +168,11 @@ func (s *workerState) take(ctx context.Context, head []byte, arrays []Array) err
 	s.mu.Lock()
 	s.ending[r.ID] = cancel
 	s.mu.Unlock()
-	work := func() {
-		defer func() {
-			s.mu.Lock()
-			delete(s.ending, r.ID)
-			s.mu.Unlock()
-			cancel()
-		}()
-		s.run(&call{workerState: s, ctx: ctx, id: r.ID, params: r.Params, arrays: arrays}, r.Op)
-	}
+	c := &call{workerState: s, ctx: ctx, id: r.ID, params: r.Params, arrays: arrays}
 	if r.Op == "encode" && isSmall(arrays) { // to start another thread would take longer
-		work()
+		c.run(r.Op)
 	} else {
-		s.running.Go(work)
+		s.running.Go(func() { c.run(r.Op) })
 	}
 	return nil
 }
@@ -200,46 +197,50 @@ func (s *workerState) cancel(params json.RawMessage) {
 	}
 }
 
-// run does what a request asks for and sends the answer.
-func (s *workerState) run(c *call, op string) {
-	do, ok := operations()[op]
-	if !ok {
-		err := api.Errorf(api.ErrUnsupported, "there is no operation %.40q", op)
-		_ = s.send(answer{ID: c.id, Error: failureOf(err)})
-		return
-	}
-	result, arrays, err := protect(do, c)
+// run does what a request asks for and sends the answer. A mistake in the program becomes an error, so that what else the
+// worker holds is not lost.
+func (c *call) run(op string) {
+	var a answer
+	err := func() (err error) {
+		defer func() {
+			if trouble := recover(); trouble != nil {
+				fmt.Fprintf(os.Stderr, "%v\n%s", trouble, debug.Stack())
+				err = message.New("internal", "this is a mistake in the program: %v", trouble)
+			}
+		}()
+		do, ok := operations()[op]
+		if !ok {
+			return api.Errorf(api.ErrUnsupported, "there is no operation %.40q", op)
+		}
+		a.Result, a.Arrays, err = do(c)
+		return err
+	}()
+	c.mu.Lock()
+	c.ending[c.id]()
+	delete(c.ending, c.id)
+	c.mu.Unlock()
 	if err == nil {
-		err = s.send(answer{ID: c.id, Result: result, Arrays: arrays})
+		err = c.send(a)
 	}
 	if err != nil {
-		_ = s.send(answer{ID: c.id, Error: failureOf(err)})
+		_ = c.send(answer{Error: failureOf(err)})
 	}
-}
-
-// protect turns a mistake in the program into an error, so that what else the worker holds is not lost.
-func protect(do operation, c *call) (result any, arrays []Array, err error) {
-	defer func() {
-		if trouble := recover(); trouble != nil {
-			fmt.Fprintf(os.Stderr, "%v\n%s", trouble, debug.Stack())
-			err = message.New("internal", "this is a mistake in the program: %v", trouble)
-		}
-	}()
-	return do(c)
 }
 
 // send writes an answer. One that cannot be written has nobody waiting for it.
-func (s *workerState) send(a answer) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	return writeFrame(s.out, a, a.Arrays)
+func (c *call) send(a answer) error {
+	a.ID = c.id
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return writeFrame(c.out, a, a.Arrays)
 }
 
 // progress tells how far a call is.
-func (c *call) progress(p any) { _ = c.send(answer{ID: c.id, Progress: p}) }
+func (c *call) progress(p any) { _ = c.send(answer{Progress: p}) }
 
 // failureOf describes an error by its code: that of package api, or that of the package it comes from.
 func failureOf(err error) *failure {
+	err = search.Coded(err)
 	f := &failure{Code: "failed", Message: err.Error()}
 	refused, option := new(api.Error), new(hashgrove.OptionError)
 	switch {
@@ -310,26 +311,7 @@ func (s *workerState) model(n uint64) (*hashgrove.Model, error) {
 	return nil, api.Errorf(api.ErrNotFound, "this worker holds no model with the number %d", n)
 }
 
-// close closes the indexes that are still open.
-func (s *workerState) close() {
-	if s.web != nil {
-		_ = s.web.Close() // what was answered is on disk
-	}
-}
-
 // hello introduces the worker.
 func (c *call) hello() (any, []Array, error) {
-	type about struct {
-		Name       string `json:"name"`
-		Title      string `json:"title"`
-		Supervised bool   `json:"supervised"`
-	}
-	var methods []about
-	for _, name := range method.Names() {
-		d, _ := method.Describe(name)
-		methods = append(methods, about{d.Name, d.Title, d.Supervised})
-	}
-	return map[string]any{
-		"protocol": Protocol, "version": hashgrove.Version, "methods": methods, "defaults": hashgrove.Defaults(),
-	}, nil, nil
+	return map[string]any{"protocol": Protocol, "version": hashgrove.Version, "methods": method.Names()}, nil, nil
 }
