@@ -169,7 +169,7 @@ func (t *Table) Info(ctx context.Context) (Info, error) {
 
 // info reads what is known about the table.
 func (t *Table) info(ctx context.Context, q querier) (Info, error) {
-	info := Info{Table: t.table, Exact: !t.vector}
+	info := Info{Table: t.table}
 	if t.schema != "" {
 		info.Table = t.schema + "." + t.table
 	}
@@ -210,6 +210,7 @@ func (t *Table) info(ctx context.Context, q querier) (Info, error) {
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
 	}
+	info.Exact = !t.vector || info.shape().detail > 0
 	return info, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/index"
@@ -23,7 +25,7 @@ type PushOptions = hashgrove.PushOptions
 const maxRefusals = 100
 
 // Push writes the items of a source: it creates the table or checks that the codes belong in it, and writes batches in
-// the order of the source. In memory it holds the batches in flight, two more, and 64 bits of each id that may occur
+// the order of the source. In memory it holds the batches in flight, one more, and 64 bits of each id that may occur
 // twice. A batch that fails because the database cannot be reached is sent again, which is harmless since items are
 // replaced by id. Items that PostgreSQL cannot store are left out, and the error names the first.
 func (t *Table) Push(ctx context.Context, s index.Source, o PushOptions) (hashgrove.Pushed, error) {
@@ -48,47 +50,26 @@ type push struct {
 	mu     sync.Mutex
 	report hashgrove.Pushed
 	done   int
-	err    error
 }
 
 // run writes all batches.
 func (p *push) run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	batches := make(chan *index.Batch)
-	var workers sync.WaitGroup
-	for range p.o.InFlight {
-		workers.Go(func() {
-			for b := range batches {
-				if err := p.batch(ctx, b); err != nil {
-					p.fail(err)
-					stop()
-				}
-			}
-		})
-	}
-	err := p.read(ctx, func(b *index.Batch) error {
-		select {
-		case batches <- b:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	writing, inTime := errgroup.WithContext(ctx)
+	writing.SetLimit(p.o.InFlight)
+	read := p.read(inTime, func(b *index.Batch) error {
+		writing.Go(func() error { return p.batch(inTime, b) })
+		return inTime.Err()
 	})
-	close(batches)
-	workers.Wait()
-	if p.err == nil { // otherwise reading was merely cancelled
-		p.err = cmp.Or(err, ctx.Err())
-	}
+	err := cmp.Or(writing.Wait(), read, ctx.Err()) // where writing failed, reading was merely cancelled
 	slices.SortFunc(p.report.Refused, func(a, b hashgrove.Refusal) int {
 		return index.Text(string(a.ID)).Compare(index.Text(string(b.ID)))
 	})
-	if n := len(p.report.Refused); n > 0 && p.err == nil {
+	if n := len(p.report.Refused); n > 0 && err == nil {
 		first := p.report.Refused[0]
-		p.err = fmt.Errorf("%w: %d of %d, the first is %q: %s",
+		err = fmt.Errorf("%w: %d of %d, the first is %q: %s",
 			ErrRefused, n, p.report.Items, first.ID, first.Reason)
 	}
-	return p.err
+	return err
 }
 
 // read splits the items of the source into batches.
@@ -127,15 +108,6 @@ func (p *push) newBatch() *index.Batch {
 	b := index.NewBatch(p.source.Bits)
 	b.Fingerprint = p.source.Fingerprint
 	return b
-}
-
-// fail keeps the first error: later ones are often cancellations.
-func (p *push) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err == nil {
-		p.err = err
-	}
 }
 
 // batch writes a batch but for the items that PostgreSQL cannot store.

@@ -144,7 +144,7 @@ func (t *Table) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	const pipeline = 64 // queries sent without waiting for replies
 	for first := 0; first < len(all); first += pipeline {
 		batch := &pgx.Batch{}
-		if t.vector && q.Radius < 0 { // search enough of the graph, and continue if a filter leaves too few
+		if t.vector && t.detail == 0 && q.Radius < 0 { // search enough of the graph, and continue if a filter leaves too few
 			batch.Queue("SELECT set_config('hnsw.ef_search', $1, false), "+
 				"set_config('hnsw.iterative_scan', 'strict_order', false)", strconv.Itoa(min(max(200, 4*q.K), 1000)))
 		}
@@ -189,9 +189,9 @@ func (t *Table) searchSQL(q Query, where *filter) (string, error) {
 	if q.Radius >= 0 {
 		condition += fmt.Sprintf(" AND %s <= %d", t.classSQL("code", query), q.Radius)
 	}
-	if t.vector && q.Radius < 0 { // only this order uses the index
+	if t.vector && t.detail == 0 && q.Radius < 0 { // only this order uses the index
 		return fmt.Sprintf("SELECT id, distance, class FROM (SELECT id, id_number, %s AS distance, %s FROM %s WHERE %s "+
-			"ORDER BY %s%s) AS nearest ORDER BY distance, %s", distance, class, t.items(), condition, t.nearSQL(query), limit,
+			"ORDER BY code <~> %s%s) AS nearest ORDER BY distance, %s", distance, class, t.items(), condition, query, limit,
 			idOrder), nil
 	}
 	return fmt.Sprintf("SELECT id, %s AS distance, %s FROM %s WHERE %s ORDER BY distance, %s%s",

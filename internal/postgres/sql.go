@@ -44,9 +44,8 @@ func (t *Table) creation(s Space) []string {
 		fmt.Sprintf(`CREATE INDEX ON %s (label)`, t.items()),
 		fmt.Sprintf(`CREATE INDEX ON %s USING gin (tags)`, t.items()),
 	}
-	if t.vector {
-		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (%s bit_hamming_ops)`, t.items(),
-			s.shape().spreadSQL("code")))
+	if t.vector && s.shape().detail == 0 {
+		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (code bit_hamming_ops)`, t.items()))
 	}
 	return append(list, fmt.Sprintf(`INSERT INTO %s (name, bits, fingerprint) VALUES (%s, %d, '%s')
 ON CONFLICT (name) DO UPDATE SET bits = excluded.bits, fingerprint = excluded.fingerprint, created = now()`,
@@ -76,8 +75,7 @@ ON CONFLICT (id) DO UPDATE SET id_number = excluded.id_number, code = excluded.c
 const idOrder = `id_number NULLS LAST, id COLLATE "C"`
 
 // Codes with bits of detail are ranked by D = 16 x the bits of the class that differ + 2 x those of detail, as an index
-// ranks them. The index of pgvector only knows how many bits of two vectors differ, so it is built over the spread code
-// (hamming/spread.go), in which the bits of the class come eight times: two of them differ in D/2 bits.
+// ranks them. The index of pgvector counts all bits alike, so that such codes are searched exactly, without it.
 
 // shape is the shape of the codes of a table.
 type shape struct {
@@ -90,9 +88,6 @@ func (s Space) shape() shape { return shape{s.Bits, s.Fingerprint.Detail(s.Bits)
 
 // class returns the number of class bits.
 func (s shape) class() int { return s.bits - s.detail }
-
-// wide returns the number of bits of a spread code.
-func (s shape) wide() int { return hamming.SpreadBits(s.bits, s.detail) }
 
 // rankedHit returns a hit of a database that computed its weighted distance and its distance in class bits.
 func rankedHit(id index.ID, weighted, class int) index.Hit {
@@ -118,19 +113,4 @@ func (s shape) classSQL(a, b string) string {
 		return fmt.Sprintf("bit_count(%s # %s)", a, b)
 	}
 	return fmt.Sprintf("bit_count(substring(%s # %s from 1 for %d))", a, b, s.class())
-}
-
-// spreadSQL returns the spread code of a bit string, which pgvector can index.
-func (s shape) spreadSQL(code string) string {
-	if s.detail == 0 {
-		return code
-	}
-	class := fmt.Sprintf("substring(%s from 1 for %d) || ", code, s.class())
-	repeated := strings.Repeat(class, hamming.Repeats)
-	return fmt.Sprintf("((%ssubstring(%s from %d))::bit(%d))", repeated, code, s.class()+1, s.wide())
-}
-
-// nearSQL returns the distance by which the index of pgvector orders; for codes with detail in eighths of a bit.
-func (s shape) nearSQL(query string) string {
-	return s.spreadSQL("code") + " <~> " + s.spreadSQL(query)
 }
