@@ -80,14 +80,14 @@ func (c *Client) Collection(name string) *Collection { return &Collection{Client
 
 // Create makes an empty collection. Its model comes from a model file, as "hashgrove train" writes it.
 func (c *Client) Create(ctx context.Context, name string, model io.Reader) (*api.Summary, error) {
-	r := c.Collection(name).request(http.MethodPut, "")
+	r := c.Collection(name).request(http.MethodPut, "", nil)
 	r.contentType, r.body = "application/octet-stream", model
 	return ask[api.Summary](ctx, c, r)
 }
 
 // CreateLike makes an empty collection with the model of another one.
 func (c *Client) CreateLike(ctx context.Context, name, like string) (*api.Summary, error) {
-	return askWith[api.Summary](ctx, c, c.Collection(name).request(http.MethodPut, ""), api.CreateRequest{Like: like})
+	return ask[api.Summary](ctx, c, c.Collection(name).request(http.MethodPut, "", api.CreateRequest{Like: like}))
 }
 
 // request is an HTTP request before it is sent.
@@ -97,24 +97,29 @@ type request struct {
 	contentType  string // empty means no body
 	accept       string // empty means JSON
 	body         io.Reader
+	json         any // in place of body
 	fingerprint  string
 }
 
-// request starts a request under the collection's URL; path is appended escaped.
-func (c *Collection) request(method, path string) request {
+// request starts a request under the collection's URL, with body as JSON unless that is nil; path is appended escaped.
+func (c *Collection) request(method, path string, body any) request {
 	return request{
-		method: method, path: "/v1/collections/" + url.PathEscape(c.Name) + path, fingerprint: c.Fingerprint,
+		method: method, path: "/v1/collections/" + url.PathEscape(c.Name) + path, fingerprint: c.Fingerprint, json: body,
 	}
 }
 
-// withJSON encodes v as the body of the request.
-func (r request) withJSON(v any) (request, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return r, fmt.Errorf("request body: %w", err)
+// with sets parameters of the request; a number of 0 leaves the server its default.
+func (r request) with(number string, n int, texts map[string]string) request {
+	r.query = url.Values{}
+	if n != 0 {
+		r.query.Set(number, strconv.Itoa(n))
 	}
-	r.contentType, r.body = "application/json", bytes.NewReader(b)
-	return r, nil
+	for name, text := range texts {
+		if text != "" {
+			r.query.Set(name, text)
+		}
+	}
+	return r
 }
 
 // send sends a request and turns every status other than 2xx into an error. The caller closes the body.
@@ -122,6 +127,13 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	address := strings.TrimRight(c.URL, "/") + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
+	}
+	if r.json != nil {
+		b, err := json.Marshal(r.json)
+		if err != nil {
+			return nil, fmt.Errorf("request body: %w", err)
+		}
+		r.contentType, r.body = "application/json", bytes.NewReader(b)
 	}
 	q, err := http.NewRequestWithContext(ctx, r.method, address, r.body)
 	if err != nil {
@@ -187,37 +199,21 @@ func ask[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	return v, err
 }
 
-// askWith sends v as JSON and decodes the JSON response.
-func askWith[T any](ctx context.Context, c *Client, r request, v any) (*T, error) {
-	r, err := r.withJSON(v)
-	if err != nil {
-		return nil, err
-	}
-	return ask[T](ctx, c, r)
-}
-
 // Describe returns everything the server knows about the collection.
 func (c *Collection) Describe(ctx context.Context) (*api.Description, error) {
-	return ask[api.Description](ctx, c.Client, c.request(http.MethodGet, ""))
+	return ask[api.Description](ctx, c.Client, c.request(http.MethodGet, "", nil))
 }
 
 // Facets counts labels, tags and attribute values among the items that match a filter, and returns the top most
 // frequent of each. An empty filter matches all items; a top of 0 uses the server's default.
 func (c *Collection) Facets(ctx context.Context, where string, top int) (*api.Facets, error) {
-	r := c.request(http.MethodGet, "/facets")
-	r.query = url.Values{}
-	if where != "" {
-		r.query.Set("where", where)
-	}
-	if top != 0 {
-		r.query.Set("top", strconv.Itoa(top))
-	}
-	return ask[api.Facets](ctx, c.Client, r)
+	r := c.request(http.MethodGet, "/facets", nil)
+	return ask[api.Facets](ctx, c.Client, r.with("top", top, map[string]string{"where": where}))
 }
 
 // Backup writes a consistent copy of the index file to w and returns its size.
 func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	a, err := c.Client.send(ctx, c.request(http.MethodGet, "/backup"))
+	a, err := c.Client.send(ctx, c.request(http.MethodGet, "/backup", nil))
 	if err != nil {
 		return 0, err
 	}
@@ -227,10 +223,10 @@ func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
 
 // Drop removes the collection and its items for good. Only those that were created over HTTP can be dropped.
 func (c *Collection) Drop(ctx context.Context) (*api.Dropped, error) {
-	return ask[api.Dropped](ctx, c.Client, c.request(http.MethodDelete, ""))
+	return ask[api.Dropped](ctx, c.Client, c.request(http.MethodDelete, "", nil))
 }
 
 // Reload makes the server reopen the index file after it was migrated or replaced.
 func (c *Collection) Reload(ctx context.Context) (*api.Summary, error) {
-	return ask[api.Summary](ctx, c.Client, c.request(http.MethodPost, "/reload"))
+	return ask[api.Summary](ctx, c.Client, c.request(http.MethodPost, "/reload", nil))
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"hashgrove/api"
 )
@@ -53,7 +52,7 @@ func itemPath(id api.ID) string { return "/items/" + url.PathEscape(string(id)) 
 func (c *Collection) Item(ctx context.Context, id api.ID) (*api.Item, error) {
 	a, err := ask[struct {
 		Item api.Item `json:"item"`
-	}](ctx, c.Client, c.request(http.MethodGet, itemPath(id)))
+	}](ctx, c.Client, c.request(http.MethodGet, itemPath(id), nil))
 	if err != nil {
 		return nil, err
 	}
@@ -63,16 +62,8 @@ func (c *Collection) Item(ctx context.Context, id api.ID) (*api.Item, error) {
 // Items returns one page of the items that match a filter: at most limit items, starting after the given id. An
 // empty filter matches all items, a limit of 0 uses the server's default, and an empty id starts at the first page.
 func (c *Collection) Items(ctx context.Context, where string, limit int, after api.ID) (*api.ItemsPage, error) {
-	r := c.request(http.MethodGet, "/items")
-	r.query = url.Values{}
-	for name, text := range map[string]string{"where": where, "after": string(after)} {
-		if text != "" {
-			r.query.Set(name, text)
-		}
-	}
-	if limit != 0 {
-		r.query.Set("limit", strconv.Itoa(limit))
-	}
+	r := c.request(http.MethodGet, "/items", nil)
+	r = r.with("limit", limit, map[string]string{"where": where, "after": string(after)})
 	return ask[api.ItemsPage](ctx, c.Client, r)
 }
 
@@ -98,7 +89,7 @@ func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[api.I
 // Put writes one item. Label, tags and attributes that are not given keep their values. Put returns once the item is
 // on disk.
 func (c *Collection) Put(ctx context.Context, it api.NewItem) error {
-	_, err := askWith[changes](ctx, c.Client, c.request(http.MethodPut, itemPath(it.ID)), it)
+	_, err := ask[changes](ctx, c.Client, c.request(http.MethodPut, itemPath(it.ID), it))
 	return err
 }
 
@@ -132,7 +123,7 @@ func (c *Collection) PutColumns(ctx context.Context, x Columns) (int, error) {
 }
 
 func (c *Collection) putMany(ctx context.Context, r putManyRequest) (int, error) {
-	a, err := askWith[changes](ctx, c.Client, c.request(http.MethodPost, "/items"), r)
+	a, err := ask[changes](ctx, c.Client, c.request(http.MethodPost, "/items", r))
 	if err != nil {
 		return 0, err
 	}
@@ -142,8 +133,8 @@ func (c *Collection) putMany(ctx context.Context, r putManyRequest) (int, error)
 // Patch changes labels, tags and attributes of existing items without touching their codes, and returns how many it
 // found. Unknown ids are skipped. With replace, the given attributes replace all previous ones.
 func (c *Collection) Patch(ctx context.Context, replace bool, items ...api.Change) (int, error) {
-	r := c.request(http.MethodPatch, "/items")
-	a, err := askWith[changes](ctx, c.Client, r, patchManyRequest{Items: items, Replace: replace})
+	r := c.request(http.MethodPatch, "/items", patchManyRequest{Items: items, Replace: replace})
+	a, err := ask[changes](ctx, c.Client, r)
 	if err != nil {
 		return 0, err
 	}
@@ -161,14 +152,14 @@ func (c *Collection) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 
 // DeleteMany deletes items by id or by filter, or lists what it would delete.
 func (c *Collection) DeleteMany(ctx context.Context, r api.DeleteRequest) (*api.Deleted, error) {
-	return askWith[api.Deleted](ctx, c.Client, c.request(http.MethodPost, "/delete"), r)
+	return ask[api.Deleted](ctx, c.Client, c.request(http.MethodPost, "/delete", r))
 }
 
 // Vector returns an item's vector if the server has it.
 func (c *Collection) Vector(ctx context.Context, id api.ID) ([]float32, error) {
 	a, err := ask[struct {
 		Vector []float32 `json:"vector"`
-	}](ctx, c.Client, c.request(http.MethodGet, "/vector/"+url.PathEscape(string(id))))
+	}](ctx, c.Client, c.request(http.MethodGet, "/vector/"+url.PathEscape(string(id)), nil))
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ func (c *Collection) Search(ctx context.Context, r *api.Request) (*api.Answer, e
 	}
 	rows := plainRows(r.Queries)
 	if rows == nil {
-		return askWith[api.Answer](ctx, c.Client, c.request(http.MethodPost, "/search"), r)
+		return ask[api.Answer](ctx, c.Client, c.request(http.MethodPost, "/search", r))
 	}
-	packed, err := c.request(http.MethodPost, "/search").withRows(rows)
+	packed, err := c.request(http.MethodPost, "/search", nil).withRows(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func packRows(rows [][]float32) ([]byte, error) {
 
 // Encode turns vectors or pictures into codes, with margins on request.
 func (c *Collection) Encode(ctx context.Context, r api.EncodeRequest) (*api.EncodeAnswer, error) {
-	return askWith[api.EncodeAnswer](ctx, c.Client, c.request(http.MethodPost, "/encode"), r)
+	return ask[api.EncodeAnswer](ctx, c.Client, c.request(http.MethodPost, "/encode", r))
 }
 
 // longestCode is the maximum length of a code in bytes.
@@ -82,7 +82,7 @@ func (c *Collection) EncodeVectors(ctx context.Context, rows [][]float32) ([][]b
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	r, err := c.request(http.MethodPost, "/encode").withRows(rows)
+	r, err := c.request(http.MethodPost, "/encode", nil).withRows(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -109,5 +109,5 @@ func (c *Collection) EncodeVectors(ctx context.Context, rows [][]float32) ([][]b
 
 // Explain says why an item is close to a query.
 func (c *Collection) Explain(ctx context.Context, r api.ExplainRequest) (*api.Explanation, error) {
-	return askWith[api.Explanation](ctx, c.Client, c.request(http.MethodPost, "/explain"), r)
+	return ask[api.Explanation](ctx, c.Client, c.request(http.MethodPost, "/explain", r))
 }
