@@ -315,23 +315,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCompareOfWorker: a comparison comes with its table and its page.
-func TestCompareOfWorker(t *testing.T) {
-	p := start(t)
-	x, labels := clouds(240)
-	var made struct {
-		Title string
-		Head  []string
-		Rows  [][]string
-	}
-	a := p.must(&made, "compare", map[string]any{
-		"methods": []string{"lsh"}, "bits": []int{8}, "unseen": -1, "classes": labels, "title": "clouds",
-	}, floatArray(x))
-	if len(made.Rows) < 2 || len(made.Head) != len(made.Rows[0]) || !bytes.Contains(a[0].data, []byte("<html")) {
-		t.Errorf("%d rows of %d columns, a page of %d bytes", len(made.Rows), len(made.Head), len(a[0].data))
-	}
-}
-
 // FuzzFrame: whatever arrives is a frame or an error, in memory that follows from what arrived.
 func FuzzFrame(f *testing.F) {
 	var b bytes.Buffer
