@@ -76,7 +76,7 @@ type Table struct {
 	schema string // "" means the first in the search path
 	table  string
 	vector bool
-	shape
+	space  Space // once known
 }
 
 // leastPostgres is the first version that can count the bits of a bit string.
@@ -114,9 +114,8 @@ func Open(ctx context.Context, at Target) (*Table, error) {
 		config.ConnConfig.Password = at.Password
 	}
 	config.MaxConns = int32(cmp.Or(max(at.Connections, 0), 2))
-	config.ConnConfig.RuntimeParams["application_name"] = "hashgrove"
-	if u, _ := url.Parse(at.URL); u != nil && u.Query().Get("application_name") != "" {
-		config.ConnConfig.RuntimeParams["application_name"] = u.Query().Get("application_name")
+	if names := config.ConnConfig.RuntimeParams; names["application_name"] == "" {
+		names["application_name"] = "hashgrove"
 	}
 	if t.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, failure(err)
@@ -163,7 +162,7 @@ func (t *Table) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, failure(err)
 	}
-	t.shape = info.shape()
+	t.space = info.Space
 	return info, nil
 }
 
@@ -210,7 +209,7 @@ func (t *Table) info(ctx context.Context, q querier) (Info, error) {
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
 	}
-	info.Exact = !t.vector || info.shape().detail > 0
+	info.Exact = !t.vector || info.detail() > 0
 	return info, nil
 }
 
@@ -254,7 +253,7 @@ func (t *Table) Prepare(ctx context.Context, s Space) (Info, error) {
 	if err != nil {
 		return Info{}, failure(err)
 	}
-	t.shape = info.shape()
+	t.space = info.Space
 	return info, nil
 }
 

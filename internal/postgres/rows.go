@@ -82,8 +82,8 @@ func bitString(c hamming.Codes, i int) pgtype.Bits {
 // Write adds items in one transaction, replacing those with the same ids; repeating a call changes nothing. If an id
 // occurs twice, the last row counts.
 func (t *Table) Write(ctx context.Context, b *index.Batch) error {
-	if b.Codes.Bits != t.bits {
-		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, t.bits)
+	if b.Codes.Bits != t.space.Bits {
+		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, t.space.Bits)
 	}
 	order, err := b.Order(true)
 	if err != nil {
@@ -96,7 +96,7 @@ func (t *Table) Write(ctx context.Context, b *index.Batch) error {
 		}
 	}
 	return failure(pgx.BeginFunc(ctx, t.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, stagingSQL(t.bits)); err != nil {
+		if _, err := tx.Exec(ctx, stagingSQL(t.space.Bits)); err != nil {
 			return err
 		}
 		_, err := tx.CopyFrom(ctx, pgx.Identifier{"pg_temp", "hashgrove_batch"}, columns, pgx.CopyFromRows(rows))
@@ -119,21 +119,16 @@ type Query struct {
 	Filter index.Filter
 }
 
-// check rejects a query that a table of codes of the given length cannot answer.
-func (q *Query) check(bits int) error {
-	switch {
-	case q.Codes.Bits != bits:
-		return fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, bits)
-	case q.K < 0 || q.K == 0 && q.Radius < 0:
-		return errors.New("a search needs a number of hits, or a radius")
-	}
-	return nil
-}
+// near reports whether the index of pgvector answers a query, nearly exactly.
+func (t *Table) near(q Query) bool { return t.vector && t.space.detail() == 0 && q.Radius < 0 }
 
 // Search returns hits for every code of the query, by distance, then by id.
 func (t *Table) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if err := q.check(t.bits); err != nil {
-		return nil, err
+	switch {
+	case q.Codes.Bits != t.space.Bits:
+		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, t.space.Bits)
+	case q.K < 0 || q.K == 0 && q.Radius < 0:
+		return nil, errors.New("a search needs a number of hits, or a radius")
 	}
 	where := &filter{args: []any{nil}}
 	text, err := t.searchSQL(q, where)
@@ -144,7 +139,7 @@ func (t *Table) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	const pipeline = 64 // queries sent without waiting for replies
 	for first := 0; first < len(all); first += pipeline {
 		batch := &pgx.Batch{}
-		if t.vector && t.detail == 0 && q.Radius < 0 { // search enough of the graph, and continue if a filter leaves too few
+		if t.near(q) { // search enough of the graph, and continue if a filter leaves too few
 			batch.Queue("SELECT set_config('hnsw.ef_search', $1, false), "+
 				"set_config('hnsw.iterative_scan', 'strict_order', false)", strconv.Itoa(min(max(200, 4*q.K), 1000)))
 		}
@@ -157,7 +152,7 @@ func (t *Table) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 				_, err := pgx.ForEachRow(rows, []any{&id, &distance, &class}, func() error {
 					key, err := index.ParseID(id)
 					hit := index.Hit{ID: key, Distance: distance}
-					if t.detail > 0 {
+					if t.space.detail() > 0 {
 						hit = rankedHit(key, distance, class)
 					}
 					all[i] = append(all[i], hit)
@@ -183,13 +178,13 @@ func (t *Table) searchSQL(q Query, where *filter) (string, error) {
 	if q.K > 0 {
 		limit = fmt.Sprintf(" LIMIT %d", q.K)
 	}
-	query := fmt.Sprintf("$1::bit(%d)", t.bits)
-	distance := fmt.Sprintf("(%s)::integer", t.distanceSQL("code", query))
-	class := fmt.Sprintf("%s::integer AS class", t.classSQL("code", query))
+	query := fmt.Sprintf("$1::bit(%d)", t.space.Bits)
+	distance := fmt.Sprintf("(%s)::integer", t.space.distanceSQL("code", query))
+	class := fmt.Sprintf("%s::integer AS class", t.space.classSQL("code", query))
 	if q.Radius >= 0 {
-		condition += fmt.Sprintf(" AND %s <= %d", t.classSQL("code", query), q.Radius)
+		condition += fmt.Sprintf(" AND %s <= %d", t.space.classSQL("code", query), q.Radius)
 	}
-	if t.vector && t.detail == 0 && q.Radius < 0 { // only this order uses the index
+	if t.near(q) { // only this order uses the index
 		return fmt.Sprintf("SELECT id, distance, class FROM (SELECT id, id_number, %s AS distance, %s FROM %s WHERE %s "+
 			"ORDER BY code <~> %s%s) AS nearest ORDER BY distance, %s", distance, class, t.items(), condition, query, limit,
 			idOrder), nil
@@ -218,7 +213,7 @@ func (t *Table) Read(ctx context.Context, f index.Filter, take func(*index.Batch
 	}
 	defer rows.Close()
 	const some = 4096
-	b, code := index.NewBatch(t.bits), hamming.NewCodes(1, t.bits)
+	b, code := index.NewBatch(t.space.Bits), hamming.NewCodes(1, t.space.Bits)
 	for rows.Next() {
 		it, err := scanItem(rows, code)
 		if err != nil {
@@ -228,7 +223,7 @@ func (t *Table) Read(ctx context.Context, f index.Filter, take func(*index.Batch
 			if err := take(b); err != nil {
 				return err
 			}
-			b = index.NewBatch(t.bits)
+			b = index.NewBatch(t.space.Bits)
 		}
 	}
 	if err := rows.Err(); err != nil {

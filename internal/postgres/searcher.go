@@ -127,7 +127,7 @@ func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.
 			return err
 		}
 	}
-	detail := s.info.shape().detail > 0
+	detail := s.info.detail() > 0
 	for i, hits := range found {
 		a.Results[i].Hits = make([]api.Hit, len(hits))
 		for j, h := range hits {

@@ -44,7 +44,7 @@ func (t *Table) creation(s Space) []string {
 		fmt.Sprintf(`CREATE INDEX ON %s (label)`, t.items()),
 		fmt.Sprintf(`CREATE INDEX ON %s USING gin (tags)`, t.items()),
 	}
-	if t.vector && s.shape().detail == 0 {
+	if t.vector && s.detail() == 0 {
 		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (code bit_hamming_ops)`, t.items()))
 	}
 	return append(list, fmt.Sprintf(`INSERT INTO %s (name, bits, fingerprint) VALUES (%s, %d, '%s')
@@ -77,17 +77,8 @@ const idOrder = `id_number NULLS LAST, id COLLATE "C"`
 // Codes with bits of detail are ranked by D = 16 x the bits of the class that differ + 2 x those of detail, as an index
 // ranks them. The index of pgvector counts all bits alike, so that such codes are searched exactly, without it.
 
-// shape is the shape of the codes of a table.
-type shape struct {
-	bits   int // of the table, once known
-	detail int // of the bits, the last ones
-}
-
-// shape returns the shape of the codes of a space.
-func (s Space) shape() shape { return shape{s.Bits, s.Fingerprint.Detail(s.Bits)} }
-
-// class returns the number of class bits.
-func (s shape) class() int { return s.bits - s.detail }
+// detail returns the number of bits of detail, which are the last ones.
+func (s Space) detail() int { return s.Fingerprint.Detail(s.Bits) }
 
 // rankedHit returns a hit of a database that computed its weighted distance and its distance in class bits.
 func rankedHit(id index.ID, weighted, class int) index.Hit {
@@ -99,18 +90,18 @@ func rankedHit(id index.ID, weighted, class int) index.Hit {
 
 // distanceSQL returns the distance of two bit strings: the number of bits that differ, or for codes with detail the
 // weighted distance in sixteenths of a bit.
-func (s shape) distanceSQL(a, b string) string {
-	if s.detail == 0 {
+func (s Space) distanceSQL(a, b string) string {
+	if s.detail() == 0 {
 		return fmt.Sprintf("bit_count(%s # %s)", a, b)
 	}
 	return fmt.Sprintf("%d * %s + %d * bit_count(substring(%s # %s from %d))", hamming.BitUnits, s.classSQL(a, b),
-		hamming.DetailUnits, a, b, s.class()+1)
+		hamming.DetailUnits, a, b, s.Bits-s.detail()+1)
 }
 
 // classSQL returns the number of class bits that differ.
-func (s shape) classSQL(a, b string) string {
-	if s.detail == 0 {
+func (s Space) classSQL(a, b string) string {
+	if s.detail() == 0 {
 		return fmt.Sprintf("bit_count(%s # %s)", a, b)
 	}
-	return fmt.Sprintf("bit_count(substring(%s # %s from 1 for %d))", a, b, s.class())
+	return fmt.Sprintf("bit_count(substring(%s # %s from 1 for %d))", a, b, s.Bits-s.detail())
 }
