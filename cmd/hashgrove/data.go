@@ -24,7 +24,7 @@ func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
 		"`COLUMN` or key with the class; in a table without a header its number, counted from 1")
 	f.StringArrayVar(&d.Labels, "labels", nil,
 		"`FILE` with the classes: one per row, or a table id,label or file,label; may be repeated")
-	f.StringVar(&d.Tags, "tags", "", "`COLUMN`, key or file with the tags: a line per row, or a table id,tags or file,tags")
+	f.StringVar(&d.Tags, "tags", "", "`COLUMN`, key or file with the tags: a line a row, or a table id,tags or file,tags")
 	f.StringVar(&d.ID, "id-column", "", "`COLUMN` or key with the ids")
 	f.StringVar(&d.Vector, "vector", "", "`COLUMN` or key with the vectors, or columns of numbers: names (a,b,c), "+
 		"numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")

@@ -175,7 +175,8 @@ func decimalWriter(scale int32) func(*parquet.Value) string {
 				n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 			}
 		}
-		text := new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)).FloatString(int(scale))
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+		text := new(big.Rat).SetFrac(n, unit).FloatString(int(scale))
 		if scale > 0 {
 			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 		}

@@ -260,8 +260,8 @@ func (r *attributeReader) item(t *records) (it index.Item, err error) {
 			it.Label = text
 			continue
 		case c.kind == numberCell && !isNumber:
-			return it, message.New("out-of-range", "column %q: the number %s is too large or would be rounded: give it as a text",
-				column.name, text)
+			return it, message.New("out-of-range", "column %q: the number %s is too large or would be rounded: "+
+				"give it as a text", column.name, text)
 		case c.kind == numberCell:
 			value = index.Number(number)
 		case c.kind == fieldCell:
@@ -329,7 +329,8 @@ func (a *Attributes) needIDs() error {
 	if a.byID != nil {
 		return nil
 	}
-	return &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids", a.path)}
+	return &SpecError{"AttributesID", message.New("no-id-column", "%s: it has no column id: name its column of ids",
+		a.path)}
 }
 
 // describe adds what the file says of an item: its record is that with its id, or that of its row if records have none.

@@ -112,7 +112,8 @@ func (t *records) part(part string, may func(j int) bool) (chosen []int, err err
 		}
 		ends, err := t.findAll([]string{first, last})
 		if err == nil && ends[0] > ends[1] {
-			err = message.New("wrong-order", "%s: the column %s comes after %s: write %s..%s", t.in.path, first, last, last, first)
+			err = message.New("wrong-order", "%s: the column %s comes after %s: write %s..%s",
+				t.in.path, first, last, last, first)
 		}
 		for j := range t.columns {
 			if err == nil && j >= ends[0] && j <= ends[1] && may(j) {

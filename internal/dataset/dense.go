@@ -14,8 +14,8 @@ import (
 	"hashgrove/internal/par"
 )
 
-// dense reads rows of equally many values of one type: npy, IDX, CIFAR, and fvecs with its kin. It reads a block of rows
-// at a time and turns it into numbers on several cores: one does so more slowly than a disk delivers.
+// dense reads rows of equally many values of one type: npy, IDX, CIFAR, and fvecs with its kin. It reads a block of
+// rows at a time and turns it into numbers on several cores: one does so more slowly than a disk delivers.
 type dense struct {
 	in   *input
 	what string // name in errors
@@ -24,7 +24,7 @@ type dense struct {
 	head      int64                              // bytes before the first row
 	lead      int                                // bytes before the values of each row
 	begin     func(lead []byte, r *record) error // says what they mean
-	place     []int32                            // of an array in Fortran order: where column j of the file belongs in a row
+	place     []int32                            // in Fortran order: where column j of the file belongs in a row
 	pixels    bool                               // rows are pictures: bytes that stay bytes
 	threads   int
 	block     int // bytes in a block, at least a row

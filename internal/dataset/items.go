@@ -62,7 +62,9 @@ func FromRows(m *model.Model, src vectors.Source, name string) *Input {
 		if in.Live {
 			encode = m.EncodeLive
 		}
-		return encode(ctx, src, threads, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error { return take(codes, chunk) })
+		return encode(ctx, src, threads, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error {
+			return take(codes, chunk)
+		})
 	}
 	return in
 }

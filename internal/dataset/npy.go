@@ -83,7 +83,8 @@ var (
 
 // parse reads the dictionary.
 func (a *array) parse(s string) error {
-	descr, fortran, shape := npyDescr.FindStringSubmatch(s), npyFortran.FindStringSubmatch(s), npyShape.FindStringSubmatch(s)
+	descr, fortran := npyDescr.FindStringSubmatch(s), npyFortran.FindStringSubmatch(s)
+	shape := npyShape.FindStringSubmatch(s)
 	switch {
 	case descr != nil && descr[3] != "":
 		return message.New("structured-type", "has a structured dtype (named fields): save the vectors as one plain array")

@@ -38,8 +38,8 @@ func NpyFiles(path string) []string {
 
 // SaveNpy writes the vectors of a source to a NumPy file, and labels, tags and ids to text files beside it: out.npy has
 // out.labels.txt, out.tags.txt and out.ids.txt, or out.labels.jsonl and out.ids.jsonl if a text contains a line break.
-// The number of rows need not be known in advance. Progress, which may be nil, is called after every chunk with the rows
-// so far.
+// The number of rows need not be known in advance. Progress, which may be nil, is called after every chunk with the
+// rows so far.
 func SaveNpy(ctx context.Context, src vectors.Source, path string, progress func(rows int)) (saved Saved, err error) {
 	out, err := fileio.Create(path)
 	if err != nil {

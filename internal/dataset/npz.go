@@ -129,7 +129,8 @@ func (a *archive) array(name string) (*input, error) {
 		offset, err := f.DataOffset()
 		if err == nil && (offset > a.in.size || f.UncompressedSize64 > uint64(a.in.size-offset)) {
 			r.Close()
-			return nil, message.New("impossible-claim", "%s: claims %d bytes, more than the file has", what, f.UncompressedSize64)
+			return nil, message.New("impossible-claim", "%s: claims %d bytes, more than the file has",
+				what, f.UncompressedSize64)
 		}
 		if err == nil {
 			m.at, m.size = io.NewSectionReader(a.in.at, offset, int64(f.UncompressedSize64)), int64(f.UncompressedSize64)

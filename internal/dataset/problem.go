@@ -59,8 +59,8 @@ func (spec *Spec) checkNames(path, format string) error {
 		{spec.ID, "IDsFile", "ids"},
 	} {
 		if c.name != "" && !(c.field == "LabelsFile" && strings.HasPrefix(format, "cifar")) {
-			return &SpecError{c.field, message.New("no-columns", "%s: %s has no columns, so none is called %q: leave out the name; "+
-				"the %s are the rows, or in a file of their own", path, format, c.name, c.what)}
+			return &SpecError{c.field, message.New("no-columns", "%s: %s has no columns, so none is called %q: leave out "+
+				"the name; the %s are the rows, or in a file of their own", path, format, c.name, c.what)}
 		}
 	}
 	return nil

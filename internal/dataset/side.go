@@ -156,8 +156,8 @@ func readSide(path string, what noun, identified bool) (in *input, texts, ids []
 // usualFiles are names of a column that holds names of pictures.
 var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img", "picture", "photo", "path"}
 
-// idTable opens a table with ids and entries, which are its first two cells, through an input of its own. It returns nil
-// for any other file.
+// idTable opens a table with ids and entries, which are its first two cells, through an input of its own. It returns
+// nil for any other file.
 func (in *input) idTable(what noun, identified bool) (*records, error) {
 	format := fileNamed(in.path)
 	if !identified || what == idNoun || format != "csv" && format != "tsv" && format != "jsonl" {
