@@ -2,10 +2,6 @@
 
 package vectors
 
-import "os"
-
-const canMap = false
-
-func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }
+func newFile(string, int) ([]byte, error) { return nil, ErrUnsupported }
 
 func unmapBytes([]byte) error { return ErrUnsupported }
