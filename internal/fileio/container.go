@@ -103,13 +103,9 @@ func NewWriter(w io.Writer, kind Kind, version uint32) *Writer {
 
 // Section writes one section. The tag must have four bytes.
 func (w *Writer) Section(tag string, payload []byte) error {
-	if len(tag) != 4 || tag == endTag {
+	if len(tag) != 4 {
 		panic("fileio: bad tag " + tag)
 	}
-	return w.section(tag, payload)
-}
-
-func (w *Writer) section(tag string, payload []byte) error {
 	if w.err != nil {
 		return w.err
 	}
@@ -130,7 +126,7 @@ func (w *Writer) section(tag string, payload []byte) error {
 func (w *Writer) Close() error {
 	end := binary.LittleEndian.AppendUint64(nil, w.n)
 	end = binary.LittleEndian.AppendUint32(end, w.chain)
-	if err := w.section(endTag, end); err != nil {
+	if err := w.Section(endTag, end); err != nil {
 		return err
 	}
 	return w.w.Flush()

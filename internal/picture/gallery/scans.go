@@ -9,16 +9,7 @@ import (
 // as any, so a file of a megabyte could contain tens of thousands. Encoders write about ten.
 const maxScans = 200
 
-// JPEG markers used here (ITU T.81, table B.1).
-const (
-	jpegEnd   = 0xd9
-	jpegScan  = 0xda
-	restart0  = 0xd0
-	restart7  = 0xd7
-	temporary = 0x01
-)
-
-// jpegScans counts the scans of a JPEG file, up to one more than allowed.
+// jpegScans counts the scans of a JPEG file, up to one more than allowed, by its markers (ITU T.81, table B.1).
 func jpegScans(b []byte) int {
 	scans := 0
 	for at := 2; scans <= maxScans; {
@@ -33,12 +24,12 @@ func jpegScans(b []byte) int {
 		switch marker := b[at]; {
 		case marker == 0xff: // filling
 			continue
-		case marker == 0, marker >= restart0 && marker <= restart7, marker == temporary: // of the data
+		case marker == 0, marker == 0x01, marker >= 0xd0 && marker <= 0xd7: // of the data
 			at++
 			continue
-		case marker == jpegEnd:
+		case marker == 0xd9: // the end
 			return scans
-		case marker == jpegScan:
+		case marker == 0xda: // a scan
 			scans++
 		}
 		if at+3 > len(b) {
