@@ -107,7 +107,15 @@ func (runner *Runner) inferred(
 	name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
 	key := keyOf("step1 1", base.digest, bits, method, pairs, runner.Seed)
 	return value(runner, name, key, func() (inferred, error) {
-		all, err := splitAffinity(ctx, base)
+		src, err := base.open()
+		if err != nil {
+			return inferred{}, err
+		}
+		d, err := supervision.Scan(ctx, src, supervision.ScanOptions{})
+		if err != nil {
+			return inferred{}, err
+		}
+		all, err := d.Affinity(d.Rows)
 		if err != nil {
 			return inferred{}, err
 		}
@@ -165,17 +173,4 @@ func infer(
 	}
 	v.Drawn, err = judge.Objective(ctx)
 	return v, err
-}
-
-// splitAffinity returns which rows of a part are similar.
-func splitAffinity(ctx context.Context, s split) (affinity.Matrix, error) {
-	src, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	sum, err := supervision.Scan(ctx, src, supervision.ScanOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return sum.Affinity(sum.Rows)
 }

@@ -18,9 +18,6 @@ type Preparation struct {
 	Mirrored bool // the model was also trained on mirror images
 }
 
-// Check returns an error if the preparation cannot be used.
-func (p Preparation) Check() error { return p.Shape.Check() }
-
 // String describes the preparation.
 func (p Preparation) String() string {
 	if p.Squash {

@@ -49,7 +49,6 @@ func (g *Gallery) list(dir string) error {
 		return fmt.Errorf("cannot read the folder: %w", err)
 	}
 	defer root.Close()
-	bad := map[string]error{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -59,13 +58,8 @@ func (g *Gallery) list(dir string) error {
 		case d.IsDir() || d.Name()[0] == '.':
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
-			info, err := root.Stat(name)
-			if err != nil && Promises(name) {
-				bad[name] = message.New("bad-link",
-					"is a link to nowhere, or out of the folder, where links are not followed")
-				g.names = append(g.names, name)
-			}
-			if err != nil || !info.Mode().IsRegular() {
+			// A link that promises a picture but leads nowhere, or out of the folder, cannot be read later.
+			if info, err := root.Stat(name); err != nil && !Promises(name) || err == nil && !info.Mode().IsRegular() {
 				return nil
 			}
 		case !d.Type().IsRegular():
@@ -83,11 +77,6 @@ func (g *Gallery) list(dir string) error {
 		return err
 	}
 	slices.SortFunc(g.names, comparePaths)
-	for i, name := range g.names {
-		if why := bad[name]; why != nil {
-			g.spoil(i, why)
-		}
-	}
 	return nil
 }
 
@@ -180,7 +169,7 @@ func unreadable(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	return fmt.Errorf("cannot be read: %w", err)
+	return message.New("unreadable", "cannot be read: %w", err)
 }
 
 func (s *folderSource) Close() error { return s.root.Close() }
