@@ -37,7 +37,7 @@ const noLabel = math.MaxUint16
 // mapMaker keeps the map of a collection until more than 1 % of the items have changed.
 type mapMaker struct {
 	mu          sync.Mutex // held while it is drawn
-	drawn       *asset     // nil before the first
+	drawn       []byte     // nil before the first
 	fingerprint hamming.Fingerprint
 	changed     int64 // items put, changed or deleted before it was drawn, since the service started
 }
@@ -60,7 +60,7 @@ func (s *Server) map_(a *answer, r *http.Request, c *collection) (any, error) {
 		}
 		m.drawn, m.fingerprint, m.changed = drawn, x.Fingerprint(), changed
 	}
-	m.drawn.send(a, r)
+	a.body(http.StatusOK, kindJSON, m.drawn)
 	return nil, nil
 }
 
@@ -119,7 +119,7 @@ func evenly[T any](list []T, n int) []T {
 }
 
 // drawMap lays out the codes of a collection.
-func drawMap(ctx context.Context, name string, x *index.Snapshot) (*asset, error) {
+func drawMap(ctx context.Context, name string, x *index.Snapshot) ([]byte, error) {
 	began := time.Now()
 	points, all, err := pointsOf(x)
 	if err != nil {
@@ -153,9 +153,5 @@ func drawMap(ctx context.Context, name string, x *index.Snapshot) (*asset, error
 		a.IDs = append(a.IDs, p.id)
 	}
 	a.Seconds = time.Since(began).Seconds()
-	b, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	return new(newAsset("map.json", b)), nil
+	return json.Marshal(a)
 }

@@ -187,9 +187,9 @@ func (s *Server) routes() []route {
 		{"GET /healthz", none, "*", false, health},
 		{"GET /readyz", none, "*", false, s.readiness},
 		{"GET /metrics", reading, "*", false, s.writeMetrics},
-		{"GET /openapi.json", none, "*", false, file("openapi.json")},
-		{"GET /{$}", none, "*", false, file("index.html")},
-		{"GET /assets/{name}", none, "*", false, file("")},
+		{"GET /openapi.json", none, "*", false, s.file("openapi.json")},
+		{"GET /{$}", none, "*", false, s.file("page/index.html")},
+		{"GET /assets/{name}", none, "*", false, s.file("")},
 		{"/", reading, "*", true, s.noRoute},
 	}
 }
