@@ -5,7 +5,14 @@ import (
 	"strings"
 
 	"hashgrove/internal/message"
+	"hashgrove/internal/par"
 )
+
+// CPUFeatures lists the processor features this program makes use of.
+func CPUFeatures() []string { return par.CPUFeatures() }
+
+// PeakMemory returns the most memory that the process has had, in bytes.
+func PeakMemory() int64 { return par.PeakMemory() }
 
 // Count formats a number of things, with the noun in singular or plural.
 func Count(n int, one, more string) string { return message.Count(n, one, more) }

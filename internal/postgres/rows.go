@@ -276,8 +276,9 @@ func (t *Table) CheckNames(ctx context.Context, f index.Filter) error {
 			return err
 		}
 		var known bool
-		err = t.pool.QueryRow(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s) OR NOT EXISTS (SELECT 1 FROM %[1]s)",
-			t.items(), condition), where.args...).Scan(&known)
+		err = t.pool.QueryRow(ctx, fmt.Sprintf(
+			"SELECT EXISTS (SELECT 1 FROM %[1]s WHERE %[2]s) OR NOT EXISTS (SELECT 1 FROM %[1]s)", t.items(), condition),
+			where.args...).Scan(&known)
 		if err != nil {
 			return failure(err)
 		}

@@ -144,8 +144,8 @@ func queriesFrom(x *index.Snapshot) ([]api.Query, error) {
 	return queries, err
 }
 
-// usualFilters builds filters that match some items: by the most frequent label, by the absence of the most frequent tag,
-// and by the first few attributes.
+// usualFilters builds filters that match some items: by the most frequent label and tag, by their absence, and by the
+// first few attributes.
 func usualFilters(s *index.Snapshot) []index.Filter {
 	var list []index.Filter
 	add := func(format, name string, value any) {

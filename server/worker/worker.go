@@ -197,8 +197,8 @@ func (s *workerState) cancel(params json.RawMessage) {
 	}
 }
 
-// run does what a request asks for and sends the answer. A mistake in the program becomes an error, so that what else the
-// worker holds is not lost.
+// run does what a request asks for and sends the answer. A mistake in the program becomes an error, so that what else
+// the worker holds is not lost.
 func (c *call) run(op string) {
 	var a answer
 	err := func() (err error) {
