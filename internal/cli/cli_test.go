@@ -14,26 +14,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestRanges(t *testing.T) {
-	for want, list := range map[string][]int{"none": nil, "7": {7}, "0-1": {0, 1}, "0-5 7 9-12": {0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12}} {
-		if got := Ranges(list); got != want {
-			t.Errorf("%v is %s, want %s", list, got, want)
-		}
-	}
-}
-
-func TestSize(t *testing.T) {
-	for bytes, want := range map[int64]string{0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1_234_567: "1.23 MB", 5e9: "5 GB", 12e12: "1.2e+04 GB"} {
-		if got := Size(bytes); got != want {
-			t.Errorf("%d is %s, want %s", bytes, got, want)
-		}
-	}
-}
-
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{"caf\u00e9 \"x\"": "caf\u00e9 \"x\"", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nb": `a\nb`} {
-		if got := Printable(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
+func TestWords(t *testing.T) {
+	for _, c := range [][2]string{
+		{Ranges(nil), "none"}, {Ranges([]int{7}), "7"}, {Ranges([]int{0, 1}), "0-1"},
+		{Ranges([]int{0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12}), "0-5 7 9-12"},
+		{Size(0), "0 bytes"}, {Size(999), "999 bytes"}, {Size(1000), "1 kB"}, {Size(1_234_567), "1.23 MB"}, {Size(5_000_000_000), "5 GB"},
+		{Printable("caf\u00e9 \"x\""), "caf\u00e9 \"x\""}, {Printable("a\x1b[2Jb"), `a\x1b[2Jb`}, {Printable("a\nb"), `a\nb`},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("it says %q, want %q", c[0], c[1])
 		}
 	}
 }
