@@ -3,7 +3,6 @@ package export_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -119,14 +118,6 @@ func packed(t *testing.T, m *model.Model, x vectors.Matrix) []byte {
 	var b []byte
 	for i := range codes.Len() {
 		b = codes.AppendBytes(b, i)
-	}
-	return b
-}
-
-func floatBytes(x vectors.Matrix) []byte {
-	var b []byte
-	for _, v := range x.Data {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}
 	return b
 }

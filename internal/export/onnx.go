@@ -3,7 +3,6 @@
 package export
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -193,12 +192,9 @@ func (g *graph) constant(t message) string {
 	return name
 }
 
+// Numbers in memory have the lowest byte first, as tensors do, on all machines with a release.
 func (g *graph) floats(list []float32, dims ...int64) string {
-	var raw []byte
-	for _, v := range list {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-	}
-	return g.constant(tensor(floatType, dims, raw))
+	return g.constant(tensor(floatType, dims, vectors.Bytes(list)))
 }
 
 func (g *graph) doubles(list []float64, dims ...int64) string {
@@ -206,19 +202,11 @@ func (g *graph) doubles(list []float64, dims ...int64) string {
 }
 
 func doubleTensor(list []float64, dims ...int64) message {
-	var raw []byte
-	for _, v := range list {
-		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
-	}
-	return tensor(doubleType, dims, raw)
+	return tensor(doubleType, dims, vectors.Bytes(list))
 }
 
 func (g *graph) integers(list ...int64) string {
-	var raw []byte
-	for _, v := range list {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-	}
-	return g.constant(tensor(int64Type, []int64{int64(len(list))}, raw))
+	return g.constant(tensor(int64Type, []int64{int64(len(list))}, vectors.Bytes(list)))
 }
 
 // binned adds the scores of trees or hyperplanes over bins, in float64.
@@ -275,12 +263,7 @@ func (g *graph) projection(from string, e *model.Projection) string {
 	if e.Mean != nil {
 		t = g.add("Sub", "", []string{t, g.doubles(widened(e.Mean), int64(dim))})
 	}
-	weight := make([]float64, dim*bits)
-	for k := range bits {
-		for j := range dim {
-			weight[j*bits+k] = float64(e.Weight[k*dim+j])
-		}
-	}
+	weight := widened(turned(e.Weight, dim, bits))
 	t = g.add("MatMul", "", []string{t, g.doubles(weight, int64(dim), int64(bits))})
 	return g.add("Sub", "", []string{t, g.doubles(widened(e.Threshold), int64(bits))})
 }

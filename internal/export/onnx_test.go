@@ -45,7 +45,7 @@ func inRuntime(t *testing.T, folder string, m *model.Model, x vectors.Matrix) (c
 	work := t.TempDir()
 	graph, rows := filepath.Join(work, "model.onnx"), filepath.Join(work, "rows")
 	write(t, graph, b.Bytes())
-	write(t, rows, floatBytes(x))
+	write(t, rows, vectors.Bytes(x.Data))
 	cmd := exec.Command("node", "-e", runScript, "--", folder, graph, rows, itoa(x.Cols), rows)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -52,15 +52,20 @@ func (g *graph) affine(x string, m *model.Affine) string {
 	return x
 }
 
-// times multiplies rows by the rows of a matrix.
-func (g *graph) times(x string, weight []float32, dim, out int64) string {
-	turned := make([]float32, len(weight))
+// turned returns a matrix of out rows of dim values column by column.
+func turned(weight []float32, dim, out int) []float32 {
+	columns := make([]float32, len(weight))
 	for k := range out {
 		for j := range dim {
-			turned[j*out+k] = weight[k*dim+j]
+			columns[j*out+k] = weight[k*dim+j]
 		}
 	}
-	return g.add("MatMul", "", []string{x, g.floats(turned, dim, out)})
+	return columns
+}
+
+// times multiplies rows by the rows of a matrix.
+func (g *graph) times(x string, weight []float32, dim, out int64) string {
+	return g.add("MatMul", "", []string{x, g.floats(turned(weight, int(dim), int(out)), dim, out)})
 }
 
 // gaussian adds y_q = exp(-|x - a_q|^2 / width) - mean_q, or the squared distances, as |x|^2 - 2 x a_q + |a_q|^2 after
