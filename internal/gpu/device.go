@@ -149,13 +149,9 @@ func (d *Device) Start(ctx context.Context, rows, columns int, o boost.Options) 
 // isWorth reports whether the device should learn from this many rows and columns, if there is one.
 func (d *Device) isWorth(rows, columns int) bool { return d.choice != Auto || rows*columns >= muchData }
 
-// Lost implements boost.Device.
+// Lost implements boost.Device. The same is noted once.
 func (d *Device) Lost(err error) {
-	d.say(fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.child.name, err))
-}
-
-// say notes something, once.
-func (d *Device) say(text string) {
+	text := fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.child.name, err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if slices.Contains(d.notes, text) {

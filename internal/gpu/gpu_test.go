@@ -68,7 +68,7 @@ func TestLostDevice(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "hangs": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.child.limit = 2 * time.Second
+			d.child.wait = 2 * time.Second
 			x, z := mixture(3000, 20)
 			o := boost.Options{Rounds: 400}
 			want, err := boost.New(x, o, 0)

@@ -27,7 +27,7 @@ const chunkBytes = 32 << 20
 
 // newGrower copies the columns to the device.
 func newGrower(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*grower, error) {
-	e := &grower{child: c, id: c.nextID(), plan: boost.PlanOf(x, o, threads)}
+	e := &grower{child: c, id: int(c.ids.Add(1)), plan: boost.PlanOf(x, o, threads)}
 	data := [][]byte{vectors.Bytes(e.plan.Usable()), nil}
 	if e.plan.IsLogistic {
 		data[1] = vectors.Bytes(boost.Chances())

@@ -6,11 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"time"
 )
-
-// silence is how long the device may take for one answer, which is a tree or a copy of the columns.
-const silence = time.Minute
 
 // find returns the path of the program: beside this one, or on the PATH.
 func find() (string, error) {
