@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"syscall"
@@ -19,38 +18,36 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// open builds hashgrove-gpu and opens a device: a GPU, or a processor with OpenCL.
-func open(t testing.TB) *Device {
+// Ready builds hashgrove-gpu, or finds it where there is no Go, and skips the test where nothing has OpenCL: a GPU, or a
+// processor.
+func Ready(t testing.TB) {
 	t.Helper()
 	needs.Check(t, "looks for OpenCL")
 	if _, err := worker.Find(true); err != nil {
 		needs.Skip(t, needs.OpenCL, err)
 	}
 	t.Setenv(AnyDevice, "1")
-	t.Setenv("PATH", filepath.Dir(program(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if _, err := exec.LookPath("go"); err != nil {
+		return
+	}
+	folder := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", folder, "hashgrove/cmd/hashgrove-gpu").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// open opens a device.
+func open(t testing.TB) *Device {
+	t.Helper()
+	Ready(t)
 	d := New(t.Context(), GPU, 0, func(note string) { t.Log(note) })
 	if err := d.Failed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)
 	return d
-}
-
-// program builds hashgrove-gpu or, where there is no Go, finds it.
-func program(t testing.TB) string {
-	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		path, err := find()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	path := filepath.Join(t.TempDir(), Program)
-	if out, err := exec.Command("go", "build", "-o", path, "hashgrove/cmd/hashgrove-gpu").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
 }
 
 // TestMain lets OpenCL find the same devices here as in the child.

@@ -1,12 +1,10 @@
-//go:build (linux || darwin || windows) && (amd64 || arm64)
+//go:build (linux || darwin) && (amd64 || arm64)
 
 package gpu_test
 
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +14,9 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/columns"
 	"hashgrove/internal/gpu"
-	"hashgrove/internal/gpu/worker"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/model/inside"
-	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -40,12 +36,7 @@ func table(rows, columns, classes int) vectors.Table {
 
 // TestModelsAreTheSame trains on the device and on the cores, with everything around the trees, and compares the files.
 func TestModelsAreTheSame(t *testing.T) {
-	needs.Check(t, "looks for OpenCL")
-	if _, err := worker.Find(true); err != nil {
-		needs.Skip(t, needs.OpenCL, err)
-	}
-	t.Setenv(gpu.AnyDevice, "1")
-	build(t)
+	gpu.Ready(t)
 	for name, o := range map[string]hashgrove.Options{
 		"normal":     {Bits: 6, Trees: hashgrove.TreeOptions{Rounds: 12}},
 		"paper":      {Bits: 6, Effort: fasthash.Paper, Trees: hashgrove.TreeOptions{Rounds: 12}},
@@ -78,12 +69,7 @@ func TestModelsAreTheSame(t *testing.T) {
 
 // TestResumeElsewhere begins on the cores, goes on on the device, and ends with the same model.
 func TestResumeElsewhere(t *testing.T) {
-	needs.Check(t, "looks for OpenCL")
-	if _, err := worker.Find(true); err != nil {
-		needs.Skip(t, needs.OpenCL, err)
-	}
-	t.Setenv(gpu.AnyDevice, "1")
-	build(t)
+	gpu.Ready(t)
 	data := inside.NewData(table(500, 8, 3)).(*hashgrove.Data)
 	o := hashgrove.Options{Bits: 4, Effort: fasthash.Paper, Device: gpu.CPU, Trees: hashgrove.TreeOptions{Rounds: 8}}
 	whole, err := hashgrove.Train(t.Context(), data, o)
@@ -140,18 +126,4 @@ func TestNoGPU(t *testing.T) {
 			t.Errorf("%q: %v", device, err)
 		}
 	}
-}
-
-// build puts hashgrove-gpu on the PATH.
-func build(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		return
-	}
-	folder := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", folder, "hashgrove/cmd/hashgrove-gpu").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 }

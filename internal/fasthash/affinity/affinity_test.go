@@ -132,7 +132,14 @@ func TestCounts(t *testing.T) {
 			if ws, wd := countByLooking(m); s != ws || d != wd {
 				t.Errorf("%T: %d and %d pairs, want %d and %d", m, s, d, ws, wd)
 			}
+			if got, exact := SimilarShare(m); got != float64(s)/float64(s+d) || !exact {
+				t.Errorf("%T: a share of %v (exact %v) of %d and %d pairs", m, got, exact, s, d)
+			}
 		}
+	}
+	one, _ := ByClass([]int32{1})
+	if got, exact := SimilarShare(one); got != 0 || !exact {
+		t.Errorf("one row: %v", got)
 	}
 }
 
@@ -282,23 +289,6 @@ func TestErrors(t *testing.T) {
 		if d := message.Differs(c.err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Error(d)
 		}
-	}
-}
-
-func TestSimilarShare(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 20 {
-		for _, m := range matrices(t, r, 30) {
-			similar, dissimilar := countByLooking(m)
-			want := float64(similar) / float64(similar+dissimilar)
-			if got, exact := SimilarShare(m); math.Abs(got-want) > 1e-12 || !exact {
-				t.Errorf("%T: %v (exact %v), want %v", m, got, exact, want)
-			}
-		}
-	}
-	one, _ := ByClass([]int32{1})
-	if got, exact := SimilarShare(one); got != 0 || !exact {
-		t.Errorf("one row: %v", got)
 	}
 }
 
