@@ -46,8 +46,6 @@ type Inspection struct {
 	Tags []NameCount `json:"tags,omitempty"`
 	// SimilarShare is the share of pairs of rows that are similar; nil if nothing says which are.
 	SimilarShare *float64 `json:"similar_share,omitempty"`
-	// ShareEstimated says whether it comes from a sample of the pairs.
-	ShareEstimated bool `json:"similar_share_is_an_estimate,omitempty"`
 	// Warnings are doubts about the data, and what prevents training on them.
 	Warnings []string `json:"warnings"`
 	// UsedColumns says what the columns are taken for.
@@ -128,11 +126,13 @@ func (i *Inspection) addSupervision(d *Data, sum *supervision.Data) (err error) 
 		return err
 	}
 	if sum.Kind() != "" {
-		share, exact, err := sum.SimilarShare()
+		y, err := sum.Affinity(sum.Rows)
 		if err != nil {
 			return err
 		}
-		i.SimilarShare, i.ShareEstimated = &share, !exact
+		similar, dissimilar := y.Counts()
+		share := float64(similar) / float64(max(similar+dissimilar, 1))
+		i.SimilarShare = &share
 	}
 	i.Warnings = append(i.Warnings, sum.Warnings...)
 	if err := sum.Trainable(); err != nil {

@@ -91,11 +91,7 @@ func (c *inspectCommand) print(r *hashgrove.Inspection) {
 	histogram("classes", r.Labels)
 	histogram("tags", r.Tags)
 	if r.SimilarShare != nil {
-		about := ""
-		if r.ShareEstimated {
-			about = "about "
-		}
-		fmt.Fprintf(c.out, "similar      %s%.2f %% of the pairs\n", about, 100**r.SimilarShare)
+		fmt.Fprintf(c.out, "similar      %.2f %% of the pairs\n", 100**r.SimilarShare)
 	}
 	c.warn(r.Warnings)
 }

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
@@ -448,14 +447,4 @@ func digestPairs(data [32]byte, pairs []Pair) [32]byte {
 		d.numbers([]int32{p.A, p.B, int32(p.Y)})
 	}
 	return [32]byte(d.h.Sum(nil))
-}
-
-// SimilarShare returns the share of pairs of rows that are similar, and whether it is exact or estimated.
-func (d *Data) SimilarShare() (share float64, exact bool, err error) {
-	y, err := d.Affinity(d.Rows)
-	if err != nil {
-		return 0, false, err
-	}
-	share, exact = affinity.SimilarShare(y)
-	return share, exact, nil
 }

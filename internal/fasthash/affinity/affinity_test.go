@@ -1,7 +1,6 @@
 package affinity
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -132,14 +131,7 @@ func TestCounts(t *testing.T) {
 			if ws, wd := countByLooking(m); s != ws || d != wd {
 				t.Errorf("%T: %d and %d pairs, want %d and %d", m, s, d, ws, wd)
 			}
-			if got, exact := SimilarShare(m); got != float64(s)/float64(s+d) || !exact {
-				t.Errorf("%T: a share of %v (exact %v) of %d and %d pairs", m, got, exact, s, d)
-			}
 		}
-	}
-	one, _ := ByClass([]int32{1})
-	if got, exact := SimilarShare(one); got != 0 || !exact {
-		t.Errorf("one row: %v", got)
 	}
 }
 
@@ -289,23 +281,5 @@ func TestErrors(t *testing.T) {
 		if d := message.Differs(c.err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Error(d)
 		}
-	}
-}
-
-func TestSimilarShareOfManyTagSetsIsEstimated(t *testing.T) {
-	// Every row has one of ten tags and one of its own: a tenth of the pairs share one.
-	start, tag := []int{0}, []int32{}
-	for i := range int32(40_000) {
-		tag = append(tag, i%10, 10+i)
-		start = append(start, len(tag))
-	}
-	m, err := ByTags(start, tag, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, exact := SimilarShare(m)
-	again, _ := SimilarShare(m)
-	if exact || math.Abs(got-0.1) > 0.005 || got != again {
-		t.Errorf("%v and %v, exact %v", got, again, exact)
 	}
 }

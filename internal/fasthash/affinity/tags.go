@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -176,41 +175,6 @@ func (f *finder) find(u int32) []int32 {
 		}
 	}
 	return f.found
-}
-
-// Limits of SimilarShare: the work of an exact answer, in units met per tag, and the pairs sampled for an estimate.
-const (
-	exactWork    = 1 << 27
-	sampledPairs = 200_000
-)
-
-// SimilarShare returns the share of the defined pairs that are similar, or 0 if there are none. It is exact, except for
-// many distinct sets of tags, when it is estimated from 200,000 pairs, the same ones every time.
-func SimilarShare(y Matrix) (share float64, exact bool) {
-	if t, ok := y.(*Tags); ok && t.pairsByTag() > exactWork {
-		n, hits := t.Len(), 0
-		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		for range sampledPairs {
-			i, j := rng.IntN(n), rng.IntN(n-1)
-			if j >= i {
-				j++
-			}
-			if t.At(i, j) > 0 {
-				hits++
-			}
-		}
-		return float64(hits) / sampledPairs, false
-	}
-	similar, dissimilar := y.Counts()
-	return float64(similar) / float64(max(similar+dissimilar, 1)), true
-}
-
-// pairsByTag returns the number of units that Counts visits: ordered pairs of units, once for each tag they share.
-func (t *Tags) pairsByTag() (sum int) {
-	for k := range t.names {
-		sum += (t.from[k+1] - t.from[k]) * (t.from[k+1] - t.from[k])
-	}
-	return sum
 }
 
 // Counts returns the number of unordered pairs of each kind. It visits all pairs of units that share a tag.
