@@ -127,10 +127,10 @@ func sharedAs(tags *supervision.Tags, d *supervision.Data) (best int) {
 			continue
 		}
 		similar := 0
-		if sharedTags(d.Tags.Row(i), d.Tags.Row(j)) >= least {
+		if affinity.Shared(d.Tags.Row(i), d.Tags.Row(j)) >= least {
 			similar = 1
 		}
-		count[min(sharedTags(tags.Row(i), tags.Row(j)), least)][similar]++
+		count[min(affinity.Shared(tags.Row(i), tags.Row(j)), least)][similar]++
 	}
 	var above, all [2]float64
 	for _, c := range count {
@@ -146,19 +146,4 @@ func sharedAs(tags *supervision.Tags, d *supervision.Data) (best int) {
 		}
 	}
 	return best
-}
-
-// sharedTags counts the common numbers of two ascending lists.
-func sharedTags(a, b []int32) (n int) {
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			a = a[1:]
-		case a[0] > b[0]:
-			b = b[1:]
-		default:
-			n, a, b = n+1, a[1:], b[1:]
-		}
-	}
-	return n
 }

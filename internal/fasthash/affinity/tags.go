@@ -22,10 +22,7 @@ type Tags struct {
 	tag       []int32
 	minShared int
 
-	// For every tag, in order of its number: the units that have it and are similar to some unit.
-	names   []int32
-	from    []int
-	holders []int32
+	holders map[int32][]int32 // of each tag: the units that have it and are similar to some unit
 }
 
 // ByTags makes rows similar if they share at least minShared tags (0 means DefaultShared), and all others dissimilar.
@@ -38,7 +35,7 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	if minShared < 0 {
 		return nil, message.New("bad-number", "rows cannot be similar from %d shared tags on; give 1 or more", minShared)
 	}
-	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, DefaultShared)}
+	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, DefaultShared), holders: map[int32][]int32{}}
 	if start[0] != 0 || start[n] != len(tag) {
 		panic("affinity: the starts do not cover the tags")
 	}
@@ -66,34 +63,12 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 		unit[i] = u
 	}
 	t.units = newUnits(unit, int(count))
-	t.invertTags()
-	return t, nil
-}
-
-// invertTags builds the list of units per tag.
-func (t *Tags) invertTags() {
-	t.names = slices.Compact(slices.Sorted(slices.Values(t.tag)))
-	t.from = make([]int, len(t.names)+1)
-	for pass := range 2 {
-		next := slices.Clone(t.from)
-		for u := range int32(t.Units()) {
-			for _, v := range t.tags(u) {
-				k, _ := slices.BinarySearch(t.names, v)
-				if pass == 0 {
-					t.from[k+1]++
-				} else {
-					t.holders[next[k]] = u
-					next[k]++
-				}
-			}
-		}
-		if pass == 0 {
-			for k := range t.names {
-				t.from[k+1] += t.from[k]
-			}
-			t.holders = make([]int32, t.from[len(t.names)])
+	for u := range int32(t.Units()) {
+		for _, v := range t.tags(u) {
+			t.holders[v] = append(t.holders[v], u)
 		}
 	}
+	return t, nil
 }
 
 // tags returns the tags of unit u, or nil if it cannot be similar to any unit.
@@ -113,8 +88,14 @@ func (t *Tags) At(i, j int) int {
 	if i == j {
 		return 0
 	}
-	a, b := t.row(i), t.row(j)
-	shared := 0
+	if Shared(t.row(i), t.row(j)) >= t.minShared {
+		return 1
+	}
+	return -1
+}
+
+// Shared counts the common numbers of two ascending lists.
+func Shared(a, b []int32) (n int) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0] < b[0]:
@@ -122,14 +103,10 @@ func (t *Tags) At(i, j int) int {
 		case a[0] > b[0]:
 			b = b[1:]
 		default:
-			shared++
-			a, b = a[1:], b[1:]
+			n, a, b = n+1, a[1:], b[1:]
 		}
 	}
-	if shared >= t.minShared {
-		return 1
-	}
-	return -1
+	return n
 }
 
 // finder finds similar units.
@@ -152,17 +129,11 @@ func (t *Tags) SimilarUnits() func(u int32) []int32 {
 	}
 }
 
-// holdersOf returns the units that have the tag v and are similar to some unit.
-func (t *Tags) holdersOf(v int32) []int32 {
-	k, _ := slices.BinarySearch(t.names, v)
-	return t.holders[t.from[k]:t.from[k+1]]
-}
-
 // find lists the similar units in any order, u first.
 func (f *finder) find(u int32) []int32 {
 	f.found = append(f.found[:0], u)
 	for _, v := range f.t.tags(u) {
-		for _, o := range f.t.holdersOf(v) {
+		for _, o := range f.t.holders[v] {
 			f.shared[o]++
 			if int(f.shared[o]) == f.t.minShared && o != u {
 				f.found = append(f.found, o)
@@ -170,7 +141,7 @@ func (f *finder) find(u int32) []int32 {
 		}
 	}
 	for _, v := range f.t.tags(u) {
-		for _, o := range f.t.holdersOf(v) {
+		for _, o := range f.t.holders[v] {
 			f.shared[o] = 0
 		}
 	}
