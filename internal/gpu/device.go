@@ -1,7 +1,6 @@
 // Package gpu trains on a GPU: it gives package boost a grower whose trees are those of the cores, to the last bit.
 //
 //	device.go    the device of a training: chosen, used, lost
-//	program.go   where the program is that holds the device
 //	grower.go    the grower, on the training's side
 //	child.go     the process that holds the device, with a watchdog
 //	frame/       what both sides say to each other

@@ -30,14 +30,13 @@ const (
 	memReadWrite    = 1
 )
 
-// functions are the entry points that are used.
-type functions struct {
-	getPlatformIDs, getDeviceIDs, getDeviceInfo, createContext, createCommandQueue, createProgramWithSource, buildProgram,
-	getProgramBuildInfo, createKernel, createBuffer, setKernelArg, enqueueNDRangeKernel, enqueueWriteBuffer,
-	enqueueReadBuffer, enqueueFillBuffer, enqueueCopyBuffer, flush, releaseMemObject uintptr
+// functions are the entry points that are used, by name.
+var functions = map[string]uintptr{
+	"clGetPlatformIDs": 0, "clGetDeviceIDs": 0, "clGetDeviceInfo": 0, "clCreateContext": 0, "clCreateCommandQueue": 0,
+	"clCreateProgramWithSource": 0, "clBuildProgram": 0, "clGetProgramBuildInfo": 0, "clCreateKernel": 0,
+	"clCreateBuffer": 0, "clSetKernelArg": 0, "clEnqueueNDRangeKernel": 0, "clEnqueueWriteBuffer": 0,
+	"clEnqueueReadBuffer": 0, "clEnqueueFillBuffer": 0, "clEnqueueCopyBuffer": 0, "clFlush": 0, "clReleaseMemObject": 0,
 }
-
-var cl functions
 
 // Load opens the library of the machine.
 func Load() error {
@@ -45,18 +44,8 @@ func Load() error {
 	if err != nil {
 		return fmt.Errorf("no OpenCL on this machine: %w", err)
 	}
-	for name, at := range map[string]*uintptr{
-		"clGetPlatformIDs": &cl.getPlatformIDs, "clGetDeviceIDs": &cl.getDeviceIDs, "clGetDeviceInfo": &cl.getDeviceInfo,
-		"clCreateContext": &cl.createContext, "clCreateCommandQueue": &cl.createCommandQueue,
-		"clCreateProgramWithSource": &cl.createProgramWithSource, "clBuildProgram": &cl.buildProgram,
-		"clGetProgramBuildInfo": &cl.getProgramBuildInfo, "clCreateKernel": &cl.createKernel,
-		"clCreateBuffer": &cl.createBuffer, "clSetKernelArg": &cl.setKernelArg,
-		"clEnqueueNDRangeKernel": &cl.enqueueNDRangeKernel, "clEnqueueWriteBuffer": &cl.enqueueWriteBuffer,
-		"clEnqueueReadBuffer": &cl.enqueueReadBuffer, "clEnqueueFillBuffer": &cl.enqueueFillBuffer,
-		"clEnqueueCopyBuffer": &cl.enqueueCopyBuffer,
-		"clFlush":             &cl.flush, "clReleaseMemObject": &cl.releaseMemObject,
-	} {
-		if *at, err = library.symbol(name); err != nil {
+	for name := range functions {
+		if functions[name], err = library.symbol(name); err != nil {
 			return fmt.Errorf("this machine's OpenCL is too old: %w", err)
 		}
 	}
@@ -86,8 +75,8 @@ func (e *Error) Error() string {
 }
 
 // call calls a function that returns an error number.
-func call(name string, f uintptr, args ...uintptr) error {
-	r, _, _ := purego.SyscallN(f, args...)
+func call(name string, args ...uintptr) error {
+	r, _, _ := purego.SyscallN(functions[name], args...)
 	if code := int32(r); code != 0 {
 		return &Error{name, code}
 	}
@@ -95,9 +84,9 @@ func call(name string, f uintptr, args ...uintptr) error {
 }
 
 // create calls a function that returns a handle and writes an error number to its last argument, which is added here.
-func create(name string, f uintptr, args ...uintptr) (uintptr, error) {
+func create(name string, args ...uintptr) (uintptr, error) {
 	code := new(int32)
-	h, _, _ := purego.SyscallN(f, append(args, address(code))...)
+	h, _, _ := purego.SyscallN(functions[name], append(args, address(code))...)
 	if *code != 0 {
 		return 0, &Error{name, *code}
 	}
@@ -120,11 +109,11 @@ type Device struct {
 // Devices lists the devices of all platforms, GPUs first, the largest of them first.
 func Devices() ([]Device, error) {
 	var count uint32
-	if err := call("clGetPlatformIDs", cl.getPlatformIDs, 0, 0, address(&count)); err != nil {
+	if err := call("clGetPlatformIDs", 0, 0, address(&count)); err != nil {
 		return nil, err
 	}
 	platforms := make([]uintptr, max(count, 1))
-	if err := call("clGetPlatformIDs", cl.getPlatformIDs, uintptr(count), address(&platforms[0]), 0); err != nil {
+	if err := call("clGetPlatformIDs", uintptr(count), address(&platforms[0]), 0); err != nil {
 		return nil, err
 	}
 	var all []Device
@@ -132,7 +121,7 @@ func Devices() ([]Device, error) {
 		for _, p := range platforms[:count] {
 			ids := make([]uintptr, 16)
 			var n uint32
-			err := call("clGetDeviceIDs", cl.getDeviceIDs, p, kind, uintptr(len(ids)), address(&ids[0]), address(&n))
+			err := call("clGetDeviceIDs", p, kind, uintptr(len(ids)), address(&ids[0]), address(&n))
 			if e := (*Error)(nil); errors.As(err, &e) && e.Code == -1 {
 				continue
 			} else if err != nil {
@@ -160,7 +149,7 @@ func describe(id uintptr, isGPU bool) Device {
 func text(id uintptr, what uintptr) string {
 	buf := make([]byte, 16<<10)
 	var n uintptr
-	if call("clGetDeviceInfo", cl.getDeviceInfo, id, what, uintptr(len(buf)), address(&buf[0]), address(&n)) != nil {
+	if call("clGetDeviceInfo", id, what, uintptr(len(buf)), address(&buf[0]), address(&n)) != nil {
 		return ""
 	}
 	return strings.TrimSpace(strings.TrimRight(string(buf[:n]), "\x00"))
@@ -169,7 +158,7 @@ func text(id uintptr, what uintptr) string {
 // number returns a number about a device, or 0.
 func number(id uintptr, what uintptr) int64 {
 	var v int64 // large enough for all of them; the shorter ones fill its lower half
-	if call("clGetDeviceInfo", cl.getDeviceInfo, id, what, 8, address(&v), 0) != nil {
+	if call("clGetDeviceInfo", id, what, 8, address(&v), 0) != nil {
 		return 0
 	}
 	return v

@@ -22,27 +22,27 @@ func NewQueue(d Device, source, options string) (*Queue, error) {
 	q := &Queue{Device: d}
 	ids := []uintptr{d.id}
 	var err error
-	if q.context, err = create("clCreateContext", cl.createContext, 0, 1, address(&ids[0]), 0, 0); err != nil {
+	if q.context, err = create("clCreateContext", 0, 1, address(&ids[0]), 0, 0); err != nil {
 		return nil, err
 	}
-	if q.queue, err = create("clCreateCommandQueue", cl.createCommandQueue, q.context, d.id, 0); err != nil {
+	if q.queue, err = create("clCreateCommandQueue", q.context, d.id, 0); err != nil {
 		return nil, err
 	}
 	text := append([]byte(source), 0)
 	at := []*byte{&text[0]}
 	defer runtime.KeepAlive(&ids)
-	q.program, err = create("clCreateProgramWithSource", cl.createProgramWithSource, q.context, 1, address(&at[0]), 0)
+	q.program, err = create("clCreateProgramWithSource", q.context, 1, address(&at[0]), 0)
 	if err != nil {
 		return nil, err
 	}
 	how := append([]byte(options), 0)
-	err = call("clBuildProgram", cl.buildProgram, q.program, 1, address(&ids[0]), address(&how[0]), 0, 0)
+	err = call("clBuildProgram", q.program, 1, address(&ids[0]), address(&how[0]), 0, 0)
 	runtime.KeepAlive(at)
 	runtime.KeepAlive(how)
 	if err != nil {
 		log := make([]byte, 64<<10)
 		var n uintptr
-		call("clGetProgramBuildInfo", cl.getProgramBuildInfo, q.program, d.id, programBuildLog, uintptr(len(log)),
+		call("clGetProgramBuildInfo", q.program, d.id, programBuildLog, uintptr(len(log)),
 			address(&log[0]), address(&n))
 		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(strings.TrimRight(string(log[:n]), "\x00")))
 	}
@@ -58,29 +58,29 @@ type Buffer struct {
 // Alloc allocates memory, at least one byte.
 func (q *Queue) Alloc(bytes int64) (Buffer, error) {
 	bytes = max(bytes, 16)
-	id, err := create("clCreateBuffer", cl.createBuffer, q.context, memReadWrite, uintptr(bytes), 0)
+	id, err := create("clCreateBuffer", q.context, memReadWrite, uintptr(bytes), 0)
 	return Buffer{id, bytes}, err
 }
 
 // Free releases memory; no error stops it.
 func (b Buffer) Free() {
 	if b.id != 0 {
-		call("clReleaseMemObject", cl.releaseMemObject, b.id)
+		call("clReleaseMemObject", b.id)
 	}
 }
 
 // Write copies values to memory, from a byte on, and returns when they may be changed.
 func Write[T any](q *Queue, b Buffer, at int64, values []T) error {
-	return move("clEnqueueWriteBuffer", cl.enqueueWriteBuffer, q, b, at, values)
+	return move("clEnqueueWriteBuffer", q, b, at, values)
 }
 
 // Read copies memory to values, from a byte on, and returns when they are there.
 func Read[T any](q *Queue, b Buffer, at int64, values []T) error {
-	return move("clEnqueueReadBuffer", cl.enqueueReadBuffer, q, b, at, values)
+	return move("clEnqueueReadBuffer", q, b, at, values)
 }
 
 // move copies values to or from memory with a function for that.
-func move[T any](name string, f uintptr, q *Queue, b Buffer, at int64, values []T) error {
+func move[T any](name string, q *Queue, b Buffer, at int64, values []T) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func move[T any](name string, f uintptr, q *Queue, b Buffer, at int64, values []
 	if at+bytes > b.Bytes {
 		panic("opencl: " + name + " past the end of a buffer")
 	}
-	err := call(name, f, q.queue, b.id, 1, uintptr(at), uintptr(bytes), address(&values[0]), 0, 0, 0)
+	err := call(name, q.queue, b.id, 1, uintptr(at), uintptr(bytes), address(&values[0]), 0, 0, 0)
 	runtime.KeepAlive(values)
 	return err
 }
@@ -96,7 +96,7 @@ func move[T any](name string, f uintptr, q *Queue, b Buffer, at int64, values []
 // Fill sets all bytes of memory to a value.
 func (q *Queue) Fill(b Buffer, value byte) error {
 	pattern := []byte{value}
-	err := call("clEnqueueFillBuffer", cl.enqueueFillBuffer, q.queue, b.id, address(&pattern[0]), 1, 0,
+	err := call("clEnqueueFillBuffer", q.queue, b.id, address(&pattern[0]), 1, 0,
 		uintptr(b.Bytes), 0, 0, 0)
 	runtime.KeepAlive(pattern)
 	return err
@@ -104,11 +104,11 @@ func (q *Queue) Fill(b Buffer, value byte) error {
 
 // Copy copies the first bytes of memory to other memory.
 func (q *Queue) Copy(to, from Buffer, bytes int64) error {
-	return call("clEnqueueCopyBuffer", cl.enqueueCopyBuffer, q.queue, from.id, to.id, 0, 0, uintptr(bytes), 0, 0, 0)
+	return call("clEnqueueCopyBuffer", q.queue, from.id, to.id, 0, 0, uintptr(bytes), 0, 0, 0)
 }
 
 // Flush starts what is queued.
-func (q *Queue) Flush() error { return call("clFlush", cl.flush, q.queue) }
+func (q *Queue) Flush() error { return call("clFlush", q.queue) }
 
 // Kernel is a kernel with its arguments and the size of its grid.
 type Kernel struct {
@@ -122,7 +122,7 @@ type Kernel struct {
 // int64; a Buffer without memory is a null pointer.
 func (q *Queue) Kernel(name string, groups, items int, args ...any) (*Kernel, error) {
 	text := append([]byte(name), 0)
-	id, err := create("clCreateKernel", cl.createKernel, q.program, address(&text[0]))
+	id, err := create("clCreateKernel", q.program, address(&text[0]))
 	runtime.KeepAlive(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -150,7 +150,7 @@ func (k *Kernel) set(i int, value any) error {
 	default:
 		panic(fmt.Sprintf("opencl: an argument of type %T", value))
 	}
-	err := call("clSetKernelArg", cl.setKernelArg, k.id, uintptr(i), size, address(word))
+	err := call("clSetKernelArg", k.id, uintptr(i), size, address(word))
 	runtime.KeepAlive(word)
 	if err != nil {
 		return fmt.Errorf("argument %d of %s: %w", i, k.name, err)
@@ -160,7 +160,7 @@ func (k *Kernel) set(i int, value any) error {
 
 // Run queues the kernel.
 func (k *Kernel) Run() error {
-	err := call("clEnqueueNDRangeKernel", cl.enqueueNDRangeKernel, k.queue, k.id, 1, 0, address(&k.sizes[0]),
+	err := call("clEnqueueNDRangeKernel", k.queue, k.id, 1, 0, address(&k.sizes[0]),
 		address(&k.sizes[1]), 0, 0, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)

@@ -3,6 +3,8 @@
 package worker
 
 import (
+	_ "embed"
+
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
 )
@@ -39,4 +41,18 @@ const (
 	width      = 16
 	blockRows  = 4096
 	treeWords  = 3 + 9*frame.Nodes // of Tree in round.cl
+)
+
+// The kernels, in the order in which they are compiled as one program, by the device's driver.
+var (
+	//go:embed round.cl
+	roundSource string
+	//go:embed splits.cl
+	splitsSource string
+	//go:embed leaves.cl
+	leavesSource string
+	//go:embed rows.cl
+	rowsSource string
+
+	source = roundSource + splitsSource + leavesSource + rowsSource
 )
