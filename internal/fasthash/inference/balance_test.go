@@ -3,7 +3,6 @@ package inference
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
@@ -41,38 +40,5 @@ func TestBalanceNeedsClasses(t *testing.T) {
 		if !message.Is(err, "no-classes") {
 			t.Errorf("%s: %v", kind, err)
 		}
-	}
-}
-
-// Candidate 0 is what Infer infers; others follow from their numbers alone.
-func TestCandidates(t *testing.T) {
-	y := kinds(t, rand.New(rand.NewPCG(2, 3)), 60)["tags"]
-	inf, err := New(y, 8, Options{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var first [6][]int8
-	different := 0
-	for turn := range 2 {
-		for c := range first {
-			z, err := inf.InferCandidate(ctx, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if turn == 0 {
-				first[c] = slices.Clone(z)
-				if !slices.Equal(z, first[0]) {
-					different++
-				}
-			} else if !slices.Equal(z, first[c]) {
-				t.Errorf("candidate %d is another one the second time", c)
-			}
-		}
-	}
-	if z, err := inf.Infer(ctx); err != nil || !slices.Equal(z, first[0]) {
-		t.Errorf("candidate 0 is not the bit without candidates; error %v", err)
-	}
-	if different == 0 {
-		t.Error("all candidates are equal")
 	}
 }

@@ -74,10 +74,7 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 	// c.(far V - far V_B), and for tags also -(near - far) V_B: in all far V - factor V_B.
 	factor, shift := w.far, int64(0)
 	if q.apart {
-		shift = w.near*w.nearShift - w.far*w.farShift
-		if len(f.dots) > 0 {
-			factor = w.near
-		}
+		factor, shift = w.near, w.near*w.nearShift-w.far*w.farShift
 	}
 	f.part.reset(q.p)
 	f.part.s = w.far*f.all.s - factor*own.s
