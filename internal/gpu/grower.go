@@ -28,11 +28,7 @@ const chunkBytes = 32 << 20
 // newGrower copies the columns to the device.
 func newGrower(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*grower, error) {
 	e := &grower{child: c, id: int(c.ids.Add(1)), plan: boost.PlanOf(x, o, threads)}
-	data := [][]byte{vectors.Bytes(e.plan.Usable()), nil}
-	if e.plan.IsLogistic {
-		data[1] = vectors.Bytes(boost.Chances())
-	}
-	if err := e.call(ctx, frame.Request{Do: "open", Plan: e.plan, Data: data}); err != nil {
+	if err := e.call(ctx, frame.Request{Do: "open", Plan: e.plan}); err != nil {
 		return nil, err
 	}
 	columns := make([][]byte, x.Dim())

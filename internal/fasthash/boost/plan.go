@@ -14,13 +14,14 @@ import (
 type Plan struct {
 	Rows, Columns int // of the data
 	Rounds, Depth int
-	Splits        int  // nodes of a tree above its leaves
-	Candidates    int  // columns that a node may be split by
-	Drawn         int  // columns that Draw returns for a round
-	IsLazy        bool // every node draws its own
-	IsDrawn       bool // every tree draws its own
-	Least         int  // a node with no more rows of one sign is not split
-	RowBits       int  // of the greatest row number
+	Splits        int      // nodes of a tree above its leaves
+	Candidates    int      // columns that a node may be split by
+	Drawn         int      // columns that Draw returns for a round
+	Usable        []uint32 // columns that every node may be split by, unless some are drawn
+	IsLazy        bool     // every node draws its own
+	IsDrawn       bool     // every tree draws its own
+	Least         int      // a node with no more rows of one sign is not split
+	RowBits       int      // of the greatest row number
 
 	IsTrimmed bool
 	Trim      float64 // share of the mass that a tree sees
@@ -39,10 +40,9 @@ type Plan struct {
 	TopMargin  int
 	TopLeaf    int
 
-	o      Options
-	usable []uint32
-	from   uint32 // first favoured column
-	team   *par.Team
+	o    Options
+	from uint32 // first favoured column
+	team *par.Team
 }
 
 // PlanOf plans for columns and completed options.
@@ -55,7 +55,7 @@ func PlanOf(x *vectors.Columns, o Options, threads int) *Plan {
 		IsTrimmed: isShare(o.TrimMass), Trim: o.TrimMass, HasShare: isShare(o.RowShare),
 		IsLogistic: o.Boost == Logistic,
 		TopMargin:  topMargin, TopLeaf: topLeaf,
-		o: o, usable: list, from: o.firstFavoured(x.Dim()), team: team,
+		Usable: list, o: o, from: o.firstFavoured(x.Dim()), team: team,
 	}
 	p.IsLazy = p.Candidates < o.columnsPerTree(len(list))
 	p.IsDrawn = !p.IsLazy && isShare(o.ColumnShare)
@@ -78,9 +78,6 @@ func PlanOf(x *vectors.Columns, o Options, threads int) *Plan {
 	return p
 }
 
-// Usable returns the columns that every node may be split by, unless some are drawn.
-func (p *Plan) Usable() []uint32 { return p.usable }
-
 // Draw makes the draws of all rounds of a problem: the keys of the rows, and the columns of each tree or, if they are
 // drawn by nodes, of each node in heap order.
 func (p *Plan) Draw(problem *Problem) (keys []uint64, columns []uint32) {
@@ -88,9 +85,9 @@ func (p *Plan) Draw(problem *Problem) (keys []uint64, columns []uint32) {
 	keys, columns = make([]uint64, p.Rounds), make([]uint32, p.Rounds*each)
 	const block = 16 // rounds in a turn: each has memory of its own
 	p.team.Blocks(p.Rounds, block, func(_, lo, hi int) {
-		d := newDraws(len(p.usable))
+		d := newDraws(len(p.Usable))
 		d.favoured = p.from
-		offered := make([]uint32, p.o.columnsPerTree(len(p.usable)))
+		offered := make([]uint32, p.o.columnsPerTree(len(p.Usable)))
 		for q := lo; q < hi; q++ {
 			id := problem.stream(q)
 			keys[q] = rowKey(problem.Seed, id)
@@ -98,7 +95,7 @@ func (p *Plan) Draw(problem *Problem) (keys []uint64, columns []uint32) {
 				continue
 			}
 			d.stream(problem.Seed, id|columnStream)
-			d.columns(p.usable, offered)
+			d.columns(p.Usable, offered)
 			out := columns[q*each:][:each]
 			if p.IsDrawn {
 				copy(out, offered)

@@ -61,13 +61,9 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// open allocates all memory and prepares the kernels. The data are the columns that nodes may be split by and the
-// chances of logistic boosting.
-func (s *session) open(data [][]byte) error {
+// open allocates all memory and prepares the kernels.
+func (s *session) open() error {
 	p := s.plan
-	if p == nil || len(data) != 2 {
-		return fmt.Errorf("%d arrays to open a session", len(data))
-	}
 	stride := padded(p.Rows, 128)
 	s.job = job{
 		scale: p.Scale, room: p.Room, swelled: p.Swelled, trim: p.Trim, rowLimit: p.RowLimit, ridge: p.Ridge, rate: p.Rate,
@@ -82,11 +78,15 @@ func (s *session) open(data [][]byte) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	usable := data[0]
-	if p.Drawn > 0 {
-		usable = nil
+	var usable []uint32
+	if p.Drawn == 0 {
+		usable = p.Usable
 	}
-	return cmp.Or(opencl.Write(s.q, s.columns, 0, usable), opencl.Write(s.q, s.m.chance, 0, data[1]),
+	var chances []float32
+	if p.IsLogistic {
+		chances = boost.Chances()
+	}
+	return cmp.Or(opencl.Write(s.q, s.columns, 0, usable), opencl.Write(s.q, s.m.chance, 0, chances),
 		opencl.Write(s.q, s.m.job, 0, []job{s.job}), s.prepare())
 }
 

@@ -84,9 +84,9 @@ func (w *worker) do(q *frame.Request) error {
 	var a frame.Answer
 	var err error
 	switch {
-	case q.Do == "open":
+	case q.Do == "open" && q.Plan != nil:
 		s = &session{q: w.q, plan: q.Plan}
-		if err = s.open(q.Data); err == nil {
+		if err = s.open(); err == nil {
 			w.sessions[q.ID] = s
 		}
 	case s == nil:
