@@ -138,21 +138,15 @@ func infer(
 		o = o.Balanced(all)
 	}
 	v.Rows = y.Len()
-	switch o.Method {
-	case inference.ICM:
-		v.Block = 1
-	case inference.BlockGC:
-		blocks := inference.Blocks(y, seed)
-		for _, b := range blocks {
-			v.Block += float64(len(b)) / float64(len(blocks))
-		}
-	}
 	began := time.Now()
 	p, err := inference.New(y, bits, o, seed)
 	if err != nil {
 		return v, err
 	}
 	took := time.Since(began)
+	if o.Method != inference.Spectral {
+		v.Block = p.MeanBlock()
+	}
 	judge, err := inference.New(sample, bits, inference.Options{Method: inference.ICM, Threads: o.Threads}, seed)
 	if err != nil {
 		return v, err

@@ -17,34 +17,6 @@ import (
 	"hashgrove/internal/fasthash/affinity"
 )
 
-// Blocks returns blocks of rows for Algorithm 2. No block has a dissimilar pair, every row is in some block, and blocks
-// may overlap.
-func Blocks(y affinity.Matrix, seed uint64) [][]int32 {
-	switch y := y.(type) {
-	case *affinity.Classes:
-		return classBlocks(y)
-	case *affinity.Tags:
-		blocks := tagBlocks(newNeighbours(y, 1, maxStored), y.Units(), seed)
-		for b, units := range blocks {
-			var rows []int32
-			for _, u := range units {
-				rows = append(rows, y.Rows(u)...)
-			}
-			blocks[b] = rows
-		}
-		return blocks
-	}
-	return pairBlocks(y.(*affinity.Pairs), seed)
-}
-
-func classBlocks(y *affinity.Classes) [][]int32 {
-	blocks := make([][]int32, y.Units())
-	for u := range blocks {
-		blocks[u] = y.Rows(int32(u))
-	}
-	return blocks
-}
-
 // tagBlocks makes blocks of units.
 func tagBlocks(similar *neighbours, units int, seed uint64) [][]int32 {
 	rng := rand.New(rand.NewPCG(seed, stream))
@@ -87,8 +59,12 @@ func tagBlocks(similar *neighbours, units int, seed uint64) [][]int32 {
 
 // pairBlocks makes blocks of rows.
 func pairBlocks(y *affinity.Pairs, seed uint64) [][]int32 {
+	var blocks [][]int32
 	if c := y.Classes(); c != nil {
-		return classBlocks(c)
+		for u := range c.Units() {
+			blocks = append(blocks, c.Rows(int32(u)))
+		}
+		return blocks
 	}
 	rng := rand.New(rand.NewPCG(seed, stream))
 	n := y.Len()
@@ -97,7 +73,6 @@ func pairBlocks(y *affinity.Pairs, seed uint64) [][]int32 {
 	for i, r := range rng.Perm(n) {
 		order[i] = int32(r)
 	}
-	var blocks [][]int32
 	for t := 1; len(order) > 0; t++ {
 		var block []int32
 		try := func(i int32) {

@@ -39,9 +39,10 @@ func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error 
 		return err
 	}
 	changes := 0
-	solved := make([]int, p.blocks()) // 1 + the number of changes when the block was last solved
+	blocks, _ := p.blocks()
+	solved := make([]int, blocks) // 1 + the number of changes when the block was last solved
 	for range sweeps {
-		for _, b := range rng.Perm(p.blocks()) {
+		for _, b := range rng.Perm(blocks) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

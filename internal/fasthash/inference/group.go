@@ -14,6 +14,7 @@ package inference
 import (
 	"context"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 
 	"hashgrove/internal/fasthash/affinity"
@@ -135,11 +136,16 @@ func (q *groups) firstGroups() (err error) {
 
 func (q *groups) mass() []int64 { return q.size }
 
-func (q *groups) blocks() int {
+func (q *groups) blocks() (n, rows int) {
 	if q.sets == nil {
-		return len(q.size)
+		return len(q.size), len(q.unit)
 	}
-	return len(q.sets)
+	for _, units := range q.sets {
+		for _, u := range units {
+			rows += int(q.from[u+1] - q.from[u])
+		}
+	}
+	return len(q.sets), rows
 }
 
 func (q *groups) rows() (variable, unit []int32, count []int64) { return q.group, q.unit, q.count }
@@ -284,4 +290,87 @@ func (s *neighbours) reader() func(u int32) []int32 {
 		own[0] = u
 		return own
 	}
+}
+
+// Solving for groups. Several candidates of a bit can be inferred at the same time: each has its own signs and scratch
+// memory, and all read the same groups.
+
+// grouped is the problem over classes or tags, where all pairs are defined.
+type grouped struct {
+	*groups
+	threads int
+	beside  bool // others are solved at the same time
+
+	z   []int8 // of each group
+	w   weights
+	f   field
+	cut cutter
+}
+
+// largeCuts is the memory for cuts of many groups, of which there is one at a time: the largest take 256 MB.
+type largeCuts struct {
+	sync.Mutex
+	flow maxflow.Hamming
+}
+
+// OwnNodes is the largest number of groups that a candidate cuts in memory of its own, 64 MB, if there are several.
+const OwnNodes = 1 << 14
+
+// another implements problem.
+func (q *grouped) another(threads int) problem {
+	o := &grouped{groups: q.groups, threads: threads, beside: true}
+	o.cut.most = q.cut.most
+	o.f = newField(o)
+	return o
+}
+
+func (q *grouped) signs() []int8 { return q.z }
+
+func (q *grouped) setWeights(w weights) { q.w = w }
+
+func (q *grouped) reset(ctx context.Context) error {
+	q.z = plusOnes(q.z, len(q.size))
+	return q.f.reset(ctx)
+}
+
+// plusOnes returns n signs +1, in place of z if they fit.
+func plusOnes(z []int8, n int) []int8 {
+	if cap(z) < n {
+		z = make([]int8, n)
+	}
+	z = z[:n]
+	for i := range z {
+		z[i] = 1
+	}
+	return z
+}
+
+// eachRun calls f for runs of groups, on several cores or, if the work is small, directly. work is in steps of about a
+// nanosecond.
+func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
+	const size = 512
+	threads := q.threads
+	if work < 1<<17 {
+		threads = 1
+	}
+	return par.Blocks(ctx, threads, len(q.size), size, func(_, lo, hi int) { f(lo, hi) })
+}
+
+// rowBlock is the number of rows or groups that a worker takes for a simple loop, so that starting it pays.
+const rowBlock = 1 << 16
+
+// each calls f for runs of rows or groups.
+func (q *grouped) each(n int, f func(lo, hi int)) {
+	_ = par.Blocks(context.Background(), q.threads, n, rowBlock, func(_, lo, hi int) { f(lo, hi) })
+}
+
+// eachUnit calls f for every unit, on several cores if there are many groups.
+func (q *grouped) eachUnit(f func(u int)) {
+	units := len(q.from) - 1
+	size := max(1, units*rowBlock/4/max(1, len(q.size)))
+	_ = par.Blocks(context.Background(), q.threads, units, size, func(_, lo, hi int) {
+		for u := lo; u < hi; u++ {
+			f(u)
+		}
+	})
 }

@@ -16,11 +16,9 @@
 //	graphcut.go   Algorithm 2: one block after another, exactly, by minimum cut; blocks of one row
 //	spectral.go   the relaxation of TSH
 //	candidate.go  several bits that are about equally good, inferred side by side
-//	group.go      rows that no loss can tell apart are one variable; what candidates share
-//	grouped.go    what each has of its own
+//	group.go      rows that no loss can tell apart are one variable; what candidates share, and what each has
 //	sums.go       sums of codes, and products with them
 //	tally.go      the same for many codes, by counting
-//	whole.go      sums that do not depend on the signs
 //	field.go      sum over j of w_ij z_j without a pair list, for classes and tags; the same for real z
 //	hinge.go      the same for the hinge
 //	pairs.go      everything for explicit pairs
@@ -169,8 +167,9 @@ type problem interface {
 	// setWeights sets the pair weights. reset makes all signs +1 and updates the fields.
 	setWeights(w weights)
 	reset(ctx context.Context) error
-	// blocks returns the number of blocks; solve minimises over block b and reports whether a sign changed.
-	blocks() int
+	// blocks returns the number of blocks, and that of the rows in them; solve minimises over block b and reports
+	// whether a sign changed.
+	blocks() (n, rows int)
 	solve(ctx context.Context, b int) (bool, error)
 
 	// product sets y = W x for x constant over the rows of a variable; totals does so for x = 1.
@@ -234,6 +233,12 @@ func (p *Inference) length(k int) int {
 // weights returns the pair weights of the next bit; sign multiplies those of similar pairs.
 func (p *Inference) weights(sign int64) weights {
 	return p.opt.pair().weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
+}
+
+// MeanBlock returns the mean number of rows in a block.
+func (p *Inference) MeanBlock() float64 {
+	n, rows := p.p.blocks()
+	return float64(rows) / float64(n)
 }
 
 // Push appends the output of a hash function, +1 or -1 for every row, to the codes.

@@ -44,13 +44,13 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 		}
 		blocks := rowBlocks(p)
 		z := make([]int8, y.Len())
-		for range 3 * p.blocks() {
+		for range 3 * len(blocks) {
 			for v := range p.signs() { // somewhere else than where the sweeps would lead
 				if r.IntN(6) == 0 {
 					flip(p, v)
 				}
 			}
-			b := r.IntN(p.blocks())
+			b := r.IntN(len(blocks))
 			rowSigns(p, z)
 			_, want := smallestByTrying(w, z, blocks[b])
 			moved, err := p.solve(ctx, b)
@@ -282,7 +282,11 @@ func TestBlocksHaveNoDissimilarPair(t *testing.T) {
 	for range 20 {
 		for kind, y := range kinds(t, r, 40) {
 			seen := make([]bool, y.Len())
-			for _, block := range Blocks(y, r.Uint64()) {
+			inf, err := New(y, 1, Options{}, r.Uint64())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, block := range rowBlocks(inf.p) {
 				for k, i := range block {
 					seen[i] = true
 					for _, j := range block[:k] {

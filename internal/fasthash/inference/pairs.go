@@ -88,11 +88,14 @@ func (q *lists) rows() (variable, unit []int32, count []int64) { return q.every,
 
 func (q *listed) setWeights(w weights) { q.w = w }
 
-func (q *listed) blocks() int {
+func (q *listed) blocks() (n, rows int) {
 	if q.sets == nil {
-		return len(q.count)
+		return len(q.count), len(q.count)
 	}
-	return len(q.sets)
+	for _, block := range q.sets {
+		rows += len(block)
+	}
+	return len(q.sets), rows
 }
 
 func (q *listed) reset(context.Context) error {

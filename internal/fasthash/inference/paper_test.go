@@ -86,7 +86,7 @@ func race(tb testing.TB, n, classes, bits, every int, noise float64) (ours, thei
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p := &asInPaper{class: class, blocks: Blocks(y, 1), code: make([]uint64, n), z: make([]int8, n)}
+	p := &asInPaper{class: class, blocks: rowBlocks(inf.p), code: make([]uint64, n), z: make([]int8, n)}
 	r := rand.New(rand.NewPCG(1, 1))
 	h := make([]int8, n)
 	inferred := 0
