@@ -84,11 +84,11 @@ func (m moments) quadratic(a, s, count float64) float64 {
 // losses implements problem.
 func (q *grouped) losses(ctx context.Context, l *Pair, length int) (similar, dissimilar float64, err error) {
 	if q.gram == nil {
-		near, err := q.nearHistogram(ctx)
+		near, err := q.histogram(ctx, false)
 		if err != nil {
 			return 0, 0, err
 		}
-		all, err := q.histogram(ctx)
+		all, err := q.histogram(ctx, true)
 		for d, c := range near {
 			all[d] -= c
 		}
@@ -103,7 +103,7 @@ func (q *grouped) losses(ctx context.Context, l *Pair, length int) (similar, dis
 		rest := moments{all.first - same.first, all.second - same.second}
 		return scale * same.quadratic(p, -1, s), scale * rest.quadratic(2*k-p, 1, d), nil
 	}
-	near, err := q.nearHistogram(ctx)
+	near, err := q.histogram(ctx, false)
 	whole := float64(scale * all.quadratic(float64(2*k)-p, 1, s+d))
 	return l.sum(near, length, true), whole - l.sum(near, length, false), err
 }
@@ -117,55 +117,42 @@ func (l *Pair) sum(histogram []int64, length int, similar bool) float64 {
 	return sum
 }
 
-// nearHistogram counts the distances of all similar pairs.
-func (q *grouped) nearHistogram(ctx context.Context) ([]int64, error) {
-	return q.addHistograms(ctx, len(q.from)-1, func(near func(int32) []int32, u int, h []int64) {
-		for g := q.first[u]; g < q.first[u+1]; g++ {
-			h[0] += q.size[g] * (q.size[g] - q.count[u]) / 2
-			code := q.bits(g)
-			for _, o := range near(int32(u)) {
-				if int(o) > u {
-					break
-				}
-				for i := q.first[o]; i < min(q.first[o+1], g); i++ {
-					h[distance(code, q.bits(i))] += q.size[g] * q.size[i]
+// histogram counts the distances of all similar pairs, or of all pairs.
+func (q *grouped) histogram(ctx context.Context, all bool) ([]int64, error) {
+	units := len(q.count)
+	every := make([]int32, units)
+	for u := range every {
+		every[u] = int32(u)
+	}
+	size := max(1, units/256)
+	parts := make([][]int64, (units+size-1)/size)
+	err := par.Blocks(ctx, q.threads, units, size, func(b, lo, hi int) {
+		near, list := q.near.reader(), every
+		h := make([]int64, q.p+1)
+		for u := lo; u < hi; u++ {
+			if !all {
+				list = near(int32(u))
+			}
+			for g := q.first[u]; g < q.first[u+1]; g++ {
+				h[0] += q.size[g] * (q.size[g] - q.count[u]) / 2
+				code := q.bits(g)
+				for _, o := range list {
+					if int(o) > u {
+						break
+					}
+					for i := q.first[o]; i < min(q.first[o+1], g); i++ {
+						h[distance(code, q.bits(i))] += q.size[g] * q.size[i]
+					}
 				}
 			}
 		}
-	})
-}
-
-// histogram counts the distances of all pairs.
-func (q *grouped) histogram(ctx context.Context) ([]int64, error) {
-	return q.addHistograms(ctx, len(q.size), func(_ func(int32) []int32, g int, h []int64) {
-		h[0] += q.size[g] * (q.size[g] - q.count[q.owner[g]]) / 2
-		code := q.bits(int32(g))
-		for i := range int32(g) {
-			h[distance(code, q.bits(i))] += q.size[g] * q.size[i]
-		}
-	})
-}
-
-// addHistograms adds up the histograms that f makes for 0 to n-1.
-func (q *grouped) addHistograms(ctx context.Context, n int,
-	f func(near func(int32) []int32, i int, h []int64)) ([]int64, error) {
-	size := max(64, n/256)
-	parts := make([][]int64, (n+size-1)/size)
-	err := par.Blocks(ctx, q.threads, n, size, func(b, lo, hi int) {
-		near := q.near.reader()
-		parts[b] = make([]int64, q.p+1)
-		for i := lo; i < hi; i++ {
-			f(near, i, parts[b])
-		}
+		parts[b] = h
 	})
 	sum := make([]int64, q.p+1)
-	if err != nil {
-		return sum, err
-	}
 	for _, part := range parts {
 		for d, c := range part {
 			sum[d] += c
 		}
 	}
-	return sum, nil
+	return sum, err
 }
