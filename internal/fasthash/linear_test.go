@@ -166,3 +166,21 @@ func TestLinearColumnsTakeMissingValues(t *testing.T) {
 		x.Row(7)[3] = 0
 	}
 }
+
+// TestHyperplanesHaveBinsOfEqualWidth: ranks in place of values would change what a hyperplane is.
+func TestHyperplanesHaveBinsOfEqualWidth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := vectors.Matrix{Rows: 200, Cols: 2}
+	labels := make([]string, x.Rows)
+	for i := range x.Rows {
+		x.Data = append(x.Data, float32(math.Exp(4*rng.NormFloat64())+float64(i%2)), float32(i%2))
+		labels[i] = string(rune('a' + i%2))
+	}
+	d := scanned(t, vectors.WithLabels(x, labels))
+	for _, learner := range []Learner{Trees, Linear} {
+		m := mustTrain(t, Trainer{Options: Options{Bits: 2, Learner: learner}}, d)
+		if plain := m.Encoder.(*model.Binned).Quantizer.Plain(); plain != (learner == Linear) {
+			t.Errorf("%s: all bins are of equal width: %v", learner, plain)
+		}
+	}
+}

@@ -440,3 +440,145 @@ func TestOwnLoss(t *testing.T) {
 		}
 	}
 }
+
+// Sums of pair weights stay below 2^62, whatever factor happens to be 4.
+func TestWeightsThatOverflowAreRefused(t *testing.T) {
+	const great = 1 << (strconv.IntSize - 15) // 2^49 where int has 64 bits, and no matter where it has 32
+	for _, c := range []struct {
+		name string
+		n    int
+		bits int
+		o    Options
+		ok   bool
+	}{
+		{"2^61", 1 << 25, 1024, Options{Loss: KSH, SimilarWeight: 1, DissimilarWeight: 1}, true},
+		{"2^63 by a weight of 4", 1 << 25, 1024, Options{Loss: KSH, SimilarWeight: 4, DissimilarWeight: 1}, false},
+		{"2^63 by the hinge", 1 << 25, 1024, Options{Loss: Hinge, SimilarWeight: 1, DissimilarWeight: 1}, false},
+		{"2^63 with 2 bits", 1 << 30, 2, Options{Loss: KSH, SimilarWeight: 2, DissimilarWeight: 1}, false},
+		{"2^61 with 2 bits", 1 << 29, 2, Options{Loss: KSH, SimilarWeight: 2, DissimilarWeight: 1}, true},
+		{"4 rows", 4, 1024, Options{Loss: KSH, SimilarWeight: great, DissimilarWeight: 1}, strconv.IntSize == 32},
+	} {
+		if err := c.o.check(c.n, c.bits); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// A block with more undecided groups than a cut takes is minimised in parts: its energy never rises, every part is at
+// its minimum after its turn, and the number of parts is told. With room for all groups it is one exact cut.
+func TestLargeBlocksAreCutInParts(t *testing.T) {
+	inParts, exact, worse := 0, 0, 0
+	for _, kind := range []string{"classes", "tags"} {
+		for turn := range 200 {
+			r := rand.New(rand.NewPCG(uint64(turn), 8))
+			y := kinds(t, r, 14)[kind]
+			inf, s := pushSome(t, r, y, Options{SimilarWeight: 3}, 5)
+			w, q := s.matrix(), inf.p.(*grouped)
+			q.setWeights(inf.weights(1))
+			if err := q.reset(ctx); err != nil {
+				t.Fatal(err)
+			}
+			for v := range q.z {
+				if r.IntN(2) == 0 {
+					flip(q, v)
+				}
+			}
+			q.cut.most = 1 + r.IntN(3)
+			z := make([]int8, y.Len())
+			for b, block := range rowBlocks(q) {
+				rowSigns(q, z)
+				before := energy(w, z)
+				best, _ := smallestByTrying(w, z, block)
+				q.parts.Store(0)
+				if _, err := q.solve(ctx, b); err != nil {
+					t.Fatal(err)
+				}
+				rowSigns(q, z)
+				after := energy(w, z)
+				switch {
+				case after > before:
+					t.Fatalf("%s, block %v: the energy rose from %d to %d", kind, block, before, after)
+				case inf.Parts() == 0 && after != best:
+					t.Fatalf("%s, block %v: energy %d instead of %d, but no parts are told", kind, block, after, best)
+				case inf.Parts() == 0:
+					exact++
+				default:
+					inParts++
+				}
+				if after > best {
+					worse++
+				}
+			}
+		}
+	}
+	if inParts < 50 || exact < 50 || worse == 0 {
+		t.Errorf("%d blocks in parts, %d whole, %d above their minimum: the test shows little", inParts, exact, worse)
+	}
+}
+
+// Fields of any bit, also where rows of a group differ, are sums over pairs.
+func TestFieldsOfAnyBit(t *testing.T) {
+	grid(t, 30, 2, BlockGC, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
+		inf, s := pushSome(t, r, y, o, []int{0, 2, 5}[r.IntN(3)])
+		w := s.matrix()
+		h, got := make([]int8, y.Len()), make([]float64, y.Len())
+		for i := range h {
+			h[i] = int8(2*r.IntN(2) - 1)
+		}
+		if err := inf.Fields(ctx, h, got); err != nil {
+			t.Fatal(err)
+		}
+		for i := range w {
+			want := int64(0)
+			for j := range w {
+				want += w[i][j] * int64(h[j])
+			}
+			if math.Abs(got[i]-float64(want)) > 1e-6 {
+				t.Fatalf("row %d: field %v, want %d", i, got[i], want)
+			}
+		}
+	})
+}
+
+func TestBalanceNeedsClasses(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, kind := range []string{"tags", "pairs"} {
+		_, err := New(kinds(t, r, 20)[kind], 8, Options{BalanceClasses: true}, 1)
+		if !message.Is(err, "no-classes") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// A tally is the sum of its groups one by one, however many there are, and of every mass.
+func TestTallyIsTheSumOneByOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	var counted tally
+	for turn := range 400 {
+		words := r.IntN(4)
+		unit, by := 1+r.Int64N(20), r.Int64N(5)-2
+		var want, got sums[int64]
+		want.reset(64 * words)
+		got.reset(64 * words)
+		counted.begin(&got, by, unit)
+		for range []int{0, 1, 7, 8, 9, 300, 1000}[turn%7] {
+			code := make([]uint64, words)
+			for w := range code {
+				code[w] = r.Uint64() | r.Uint64()<<r.IntN(64) // some bits in nearly all codes
+				if turn%3 == 0 {
+					code[w] |= 1 << 40 // and one in all: no count may overflow
+				}
+			}
+			mass := unit
+			if turn%2 > 0 {
+				mass *= 1 + r.Int64N(12)
+			}
+			want.add(code, by*mass)
+			counted.add(code, mass)
+		}
+		counted.end()
+		if got.s != want.s || !slices.Equal(got.set, want.set) {
+			t.Fatalf("turn %d: %+v, want %+v", turn, got, want)
+		}
+	}
+}
