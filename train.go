@@ -67,7 +67,7 @@ func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	m, err := r.learn(ctx)
-	if err = cmp.Or(err, r.device.Failed(ctx)); err != nil { // also where nothing needed the device
+	if err = cmp.Or(err, r.device.Failed()); err != nil { // also where nothing needed the device
 		return nil, err
 	}
 	r.remember(m)

@@ -155,7 +155,7 @@ func (t *training) prepare(ctx context.Context, train *supervision.Data) (err er
 		return err
 	}
 	if t.Device != nil {
-		t.Device.Start(ctx, train.Rows, train.Dim(), t.Trees)
+		t.Device.Start(train.Rows, train.Dim())
 	}
 	if err := t.resolveLearner(ctx, train); err != nil {
 		return err

@@ -9,6 +9,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,29 +42,38 @@ type Device struct {
 	choice  string
 	threads int
 	note    func(string)
+	open    func() (*child, error) // starts the program that holds the device, once, and waits for it
+	cancel  func()                 // ends it
 
-	mu     sync.Mutex
-	opened chan struct{} // closed once the program has started, or failed to; nil before anybody wanted it
-	cancel func()        // ends the start
-	child  *child        // once opened is closed; nil if there is none
-	failed error         // why
-	notes  []string      // when the cores took over, and why
-	used   bool
+	mu    sync.Mutex
+	notes []string // when the cores took over, and why
+	used  bool
 }
 
 // New returns the device for a choice, or nil for CPU. With the choice GPU it starts at once; that there is none is an
 // error of Grower and of Failed. The function is called when the cores take over; it may be nil.
 func New(ctx context.Context, choice string, threads int, note func(string)) *Device {
-	d := &Device{choice: choice, threads: threads, note: note}
-	switch choice {
-	case CPU:
+	if choice == CPU {
 		return nil
-	case GPU:
-		d.start(ctx)
-	default:
-		d.choice = Auto
 	}
+	d := &Device{choice: cmp.Or(choice, Auto), threads: threads, note: note}
+	ctx, d.cancel = context.WithCancel(ctx)
+	d.open = sync.OnceValues(func() (*child, error) {
+		c, err := start(ctx)
+		if err != nil {
+			err = message.With("no-gpu", fmt.Errorf("%w: %w", boost.ErrNoDevice, err))
+		}
+		return c, err
+	})
+	d.startIf(choice == GPU)
 	return d
+}
+
+// startIf begins to start the program.
+func (d *Device) startIf(worth bool) {
+	if worth {
+		go d.open()
+	}
 }
 
 // Check reports an unknown choice.
@@ -74,37 +84,13 @@ func Check(choice string) error {
 	return nil
 }
 
-// start begins to start the program that holds the device, once.
-func (d *Device) start(ctx context.Context) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.opened != nil {
-		return
-	}
-	d.opened = make(chan struct{})
-	ctx, d.cancel = context.WithCancel(ctx)
-	go func() {
-		defer close(d.opened)
-		var err error
-		if d.child, err = start(ctx); err != nil {
-			d.failed = message.With("no-gpu", fmt.Errorf("%w: %w", boost.ErrNoDevice, err))
-		}
-	}()
-}
-
-// open waits until the program has started.
-func (d *Device) open(ctx context.Context) error {
-	d.start(ctx)
-	<-d.opened
-	return d.failed
-}
-
 // Failed returns why there is no device, if one was asked for.
-func (d *Device) Failed(ctx context.Context) error {
+func (d *Device) Failed() error {
 	if d == nil || d.choice != GPU {
 		return nil
 	}
-	return d.open(ctx)
+	_, err := d.open()
+	return err
 }
 
 // Name returns the name of the device if it was used, or "".
@@ -117,18 +103,28 @@ func (d *Device) Name() string {
 	if !d.used {
 		return ""
 	}
-	return d.child.name
+	return d.name()
+}
+
+// name returns the name of the device, which has been opened.
+func (d *Device) name() string {
+	c, _ := d.open()
+	return c.name
 }
 
 // Grower implements boost.Device. It returns nil if there is little to do, or the cores have to do it.
 func (d *Device) Grower(ctx context.Context, x *vectors.Columns, o boost.Options) (boost.Grower, error) {
-	if err := d.Failed(ctx); err != nil {
+	if err := d.Failed(); err != nil {
 		return nil, err
 	}
-	if !d.isWorth(x.Rows, x.Dim()) || d.open(ctx) != nil {
-		return nil, nil // if it does not open, as on a machine without a GPU
+	if !d.isWorth(x.Rows, x.Dim()) {
+		return nil, nil
 	}
-	e, err := newGrower(ctx, d.child, x, o, d.threads)
+	c, err := d.open()
+	if err != nil {
+		return nil, nil // as on a machine without a GPU
+	}
+	e, err := newGrower(ctx, c, x, o, d.threads)
 	if err != nil {
 		return nil, err
 	}
@@ -139,18 +135,14 @@ func (d *Device) Grower(ctx context.Context, x *vectors.Columns, o boost.Options
 }
 
 // Start implements boost.Device.
-func (d *Device) Start(ctx context.Context, rows, columns int, o boost.Options) {
-	if d.isWorth(rows, columns) {
-		d.start(ctx)
-	}
-}
+func (d *Device) Start(rows, columns int) { d.startIf(d.isWorth(rows, columns)) }
 
 // isWorth reports whether the device should learn from this many rows and columns, if there is one.
 func (d *Device) isWorth(rows, columns int) bool { return d.choice != Auto || rows*columns >= muchData }
 
 // Lost implements boost.Device. The same is noted once.
 func (d *Device) Lost(err error) {
-	text := fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.child.name, err)
+	text := fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.name(), err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if slices.Contains(d.notes, text) {
@@ -164,13 +156,8 @@ func (d *Device) Lost(err error) {
 
 // Close ends the program that holds the device.
 func (d *Device) Close() {
-	if d == nil || d.opened == nil {
-		return
-	}
 	d.cancel()
-	<-d.opened
-	if d.child != nil {
-		d.child.close()
-		d.child = nil
+	if c, _ := d.open(); c != nil { // it does not start any more
+		c.close()
 	}
 }

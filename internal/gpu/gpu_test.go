@@ -43,7 +43,7 @@ func open(t testing.TB) *Device {
 	t.Helper()
 	Ready(t)
 	d := New(t.Context(), GPU, 0, func(note string) { t.Log(note) })
-	if err := d.Failed(t.Context()); err != nil {
+	if err := d.Failed(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)
@@ -65,7 +65,8 @@ func TestLostDevice(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "hangs": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.child.wait = 2 * time.Second
+			child, _ := d.open()
+			child.wait = 2 * time.Second
 			x, z := mixture(3000, 20)
 			o := boost.Options{Rounds: 400}
 			want, err := boost.New(x, o, 0)
@@ -76,7 +77,7 @@ func TestLostDevice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.AfterFunc(50*time.Millisecond, func() { _ = d.child.cmd.Process.Signal(signal) })
+			time.AfterFunc(50*time.Millisecond, func() { _ = child.cmd.Process.Signal(signal) })
 			for bit := range 3 {
 				wantE, err := want.Fit(t.Context(), z, nil, 1, bit)
 				if err != nil {
@@ -109,7 +110,7 @@ func TestNoMemory(t *testing.T) {
 	if notes := d.notes; len(notes) != 1 || !strings.Contains(notes[0], "fit the device's memory") {
 		t.Errorf("notes %q", notes)
 	}
-	if d.child.failed != nil {
+	if child, _ := d.open(); child.failed != nil {
 		t.Error("the child has ended")
 	}
 }

@@ -31,8 +31,8 @@ var ErrNoDevice = errors.New("cannot train on a GPU")
 // Device makes growers that are not the cores of this machine.
 type Device interface {
 	// Start says that a bit will be learned from this many rows and columns, so that a device that takes time to start
-	// can do so meanwhile. Options must have their defaults filled in.
-	Start(ctx context.Context, rows, columns int, o Options)
+	// can do so meanwhile.
+	Start(rows, columns int)
 
 	// Grower prepares to learn from columns. It returns nil if the cores should do it, which they also do after an error
 	// that is not ErrNoDevice.

@@ -300,8 +300,7 @@ func (p *Inference) RowCounts(dst []float64) {
 }
 
 // RowWeights writes how much the next bit matters to each row: the weighted sum over its pairs of |w_ij|, scaled to
-// mean
-// 1. A row without pairs gets 0.
+// mean 1. A row without pairs gets 0.
 func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 	if len(dst) != p.n {
 		panic("inference: row weights of the wrong length")
