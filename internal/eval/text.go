@@ -33,7 +33,7 @@ func newMeasures(w io.Writer, r *Report) measures {
 	if len(m.rankings) > 1 {
 		head = table.Row{"measure"}
 		for _, one := range m.rankings {
-			head = append(head, rankingHead(one.Ranking))
+			head = append(head, string(one.Ranking))
 		}
 	}
 	m.AppendHeader(append(head, ""))
@@ -58,30 +58,6 @@ func (r *Report) Rankings() []*Report {
 		}
 	}
 	return list
-}
-
-// name names a ranking in a sentence, after "by".
-func (r Ranking) name() string {
-	switch r {
-	case ByMargins:
-		return "margins"
-	case ByExpected:
-		return "the expected code"
-	}
-	return "Hamming distance"
-}
-
-// rankingHead is the head of the column of a ranking.
-func rankingHead(r Ranking) string {
-	switch r {
-	case ByMargins:
-		return "by margins"
-	case ByExpected:
-		return "expected code"
-	case ByWeights:
-		return "weighted"
-	}
-	return "by Hamming"
 }
 
 // row adds a measure for all rankings.
@@ -168,8 +144,7 @@ func (r *Report) writeGain(w io.Writer) {
 		}
 	}
 	if best.MAP-r.MAP >= visible {
-		fmt.Fprintf(w, "ranking by %s raises MAP by %.4f and keeps the codes: search --rank %s\n",
-			best.Ranking.name(), best.MAP-r.MAP, best.Ranking)
+		fmt.Fprintf(w, "search --rank %s raises MAP by %.4f and keeps the codes\n", best.Ranking, best.MAP-r.MAP)
 	}
 }
 
