@@ -68,7 +68,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if err != nil {
 		return nil, err
 	}
-	y, err := l.targets()
+	y, _, err := targetsOf(l.Data)
 	if err != nil {
 		return nil, err
 	}

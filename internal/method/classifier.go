@@ -83,7 +83,7 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	if err != nil {
 		return nil, err
 	}
-	y, err := l.targets()
+	y, names, err := targetsOf(l.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	if err != nil {
 		return nil, err
 	}
-	c := &Classifier{Several: y.Several, Scale: "columns as they are", scores: scores}
+	c := &Classifier{Names: names, Several: y.Several, Scale: "columns as they are", scores: scores}
 	if chosen.scale == StandardizeOn {
 		c.Scale = "columns standardised"
 	}
@@ -110,11 +110,6 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 		c.Scale += " as asked"
 	} else {
 		c.Scale += ": chosen by the loss of rows held out"
-	}
-	if c.Several {
-		c.Names = l.Tags.Names
-	} else {
-		c.Names = l.Labels.Names
 	}
 	return c, nil
 }
@@ -139,29 +134,18 @@ func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, thread
 // others, including names that the classifier never saw.
 func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
 	p := vectors.Matrix{Rows: d.Rows, Cols: len(c.Names), Data: make([]float32, d.Rows*len(c.Names))}
-	place := func(names []string) []int {
-		list := make([]int, len(names))
-		for i, name := range names {
-			list[i] = slices.Index(c.Names, name)
-		}
-		return list
+	y, names, err := targetsOf(d)
+	if err != nil || y.Several != c.Several {
+		return p
 	}
-	set := func(i, k int) {
-		if k >= 0 {
-			p.Row(i)[k] = 1
-		}
+	at := make([]int, len(names))
+	for k, name := range names {
+		at[k] = slices.Index(c.Names, name)
 	}
-	switch {
-	case !c.Several && d.Labels != nil:
-		at := place(d.Labels.Names)
-		for i, k := range d.Labels.Class {
-			set(i, at[k])
-		}
-	case c.Several && d.Tags != nil:
-		at := place(d.Tags.Names)
-		for i := range d.Rows {
-			for _, k := range d.Tags.Row(i) {
-				set(i, at[k])
+	for i := range d.Rows {
+		for _, k := range y.Row(i) {
+			if at[k] >= 0 {
+				p.Row(i)[at[k]] = 1
 			}
 		}
 	}

@@ -30,12 +30,7 @@ func (d *discrete) generate(ctx context.Context) error {
 	return par.Blocks(ctx, d.Threads, d.b.Rows, 1024, func(_, lo, hi int) {
 		sum := make([]float64, r)
 		for i := lo; i < hi; i++ {
-			for l, v := range d.f.Row(i) {
-				sum[l] = d.nu * float64(v)
-			}
-			for _, c := range d.y.Row(i) {
-				linalg.Axpy(1, w[int(c)*r:int(c+1)*r], sum)
-			}
+			d.pull(i, w, sum)
 			b := d.b.Row(i)
 			for l, v := range sum {
 				if v*float64(b[l]) < 0 {

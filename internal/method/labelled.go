@@ -72,18 +72,18 @@ func (t targets) Counts() []float64 {
 // Rows returns the number of rows.
 func (t targets) Rows() int { return len(t.Start) - 1 }
 
-// targets returns the labels of the rows or, without labels, their tags.
-func (l *labelled) targets() (targets, error) {
+// targetsOf returns the labels of the rows or, without labels, their tags, and the names of either.
+func targetsOf(d *supervision.Data) (targets, []string, error) {
 	switch {
-	case l.Labels != nil:
-		t := targets{Classes: len(l.Labels.Names), Start: make([]int, l.Rows+1), Of: l.Labels.Class}
+	case d.Labels != nil:
+		t := targets{Classes: len(d.Labels.Names), Start: make([]int, d.Rows+1), Of: d.Labels.Class}
 		for i := range t.Start {
 			t.Start[i] = i
 		}
-		return t, nil
-	case l.Tags != nil:
-		return targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
+		return t, d.Labels.Names, nil
+	case d.Tags != nil:
+		return targets{len(d.Tags.Names), d.Tags.Start, d.Tags.Tag, true}, d.Tags.Names, nil
 	}
-	return targets{}, message.New("only-pairs",
+	return targets{}, nil, message.New("only-pairs",
 		"there are only pairs of rows, and this method learns from classes or tags")
 }

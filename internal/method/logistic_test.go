@@ -26,7 +26,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := l.targets()
+	y, _, err := targetsOf(l.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRowsHeldOutHaveNoSay(t *testing.T) {
 		}
 		l := mustLabelled(t, src, -1)
 		rest := &labelled{Data: l.Only(keep)}
-		y, err := rest.targets()
+		y, _, err := targetsOf(rest.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func (m sdh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	if err != nil {
 		return nil, err
 	}
-	y, err := l.targets()
+	y, _, err := targetsOf(l.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +189,16 @@ func (d *discrete) classifier(ctx context.Context) ([]float64, error) {
 	return w, nil
 }
 
+// pull sets sum to what features and classes want of the code of row i: ν F(x) and, of w, the rows of its classes.
+func (d *discrete) pull(i int, w, sum []float64) {
+	for l, v := range d.f.Row(i) {
+		sum[l] = d.nu * float64(v)
+	}
+	for _, c := range d.y.Row(i) {
+		linalg.Axpy(1, w[int(c)*len(sum):int(c+1)*len(sum)], sum)
+	}
+}
+
 // classify fits W to B and then chooses B by discrete cyclic coordinate descent.
 func (d *discrete) classify(ctx context.Context, passes int) error {
 	w, err := d.classifier(ctx)
@@ -207,12 +217,7 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 		q, t := make([]float64, r), make([]float64, r) // t = M b
 		for i := lo; i < hi; i++ {
 			b := d.b.Row(i)
-			for l, v := range d.f.Row(i) {
-				q[l] = d.nu * float64(v)
-			}
-			for _, c := range d.y.Row(i) {
-				linalg.Axpy(1, w[int(c)*r:int(c+1)*r], q)
-			}
+			d.pull(i, w, q)
 			clear(t)
 			for l, v := range b {
 				linalg.Axpy(float64(v), m[l*r:(l+1)*r], t)

@@ -74,7 +74,7 @@ func mustDiscrete(t *testing.T, src vectors.Source, m sdh) *discrete {
 	t.Helper()
 	ctx := context.Background()
 	f, l := mustFit(t, src, m.Anchors, m.Bits)
-	y, err := l.targets()
+	y, _, err := targetsOf(l.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
