@@ -140,8 +140,7 @@ func newBlock(x vectors.Matrix, first int, centre []float32) block {
 func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 	rows, cols := b.x.Rows, b.x.Cols
 	queries := gemm.RowMajor(to-from, cols, n.queries.centred.Slice(from, to).Data)
-	// With one thread and a background context there is no error.
-	_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(to-from, rows, product), queries, b.right)
+	gemm.MulHere(gemm.RowMajor(to-from, rows, product), queries, b.right)
 	slack := float64(cols/2+8) * 0x1p-24
 	vanished := float64(float64(cols) * 0x1p-147) // products too small for float32
 	for q := from; q < to; q++ {

@@ -73,8 +73,7 @@ func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 		err := par.Blocks(ctx, threads, v.Rows, block, func(n, lo, hi int) {
 			b := make([]float32, (hi-lo)*bits)
 			x := gemm.RowMajor(hi-lo, k, v.Slice(lo, hi).Data)
-			// With one thread and a background context there is no error.
-			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, bits, b), x, right)
+			gemm.MulHere(gemm.RowMajor(hi-lo, bits, b), x, right)
 			loss := 0.0
 			for i, y := range b {
 				b[i] = 1

@@ -169,8 +169,7 @@ func parts(v gemm.View) (list []*gemm.Right) {
 // addProduct adds the product of some rows and a part of the right factor to sum.
 func addProduct(sum []float64, rows gemm.View, right *gemm.Right) {
 	product := gemm.RowMajor(rows.Rows, len(sum)/rows.Rows, make([]float32, len(sum)))
-	// With one thread and a background context there is no error.
-	_ = gemm.MulRight(context.Background(), 1, product, rows, right)
+	gemm.MulHere(product, rows, right)
 	for i, v := range product.Data {
 		sum[i] += float64(v)
 	}

@@ -265,8 +265,7 @@ func eachProduct(ctx context.Context, x vectors.Matrix, rows []int32, threads in
 	right := gemm.PackRight(linalg.MatrixView(all).T())
 	return par.Blocks(ctx, threads, len(rows), block, func(_, lo, hi int) {
 		out := make([]float32, (hi-lo)*len(rows))
-		// With one thread and a background context there is no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), linalg.MatrixView(all.Slice(lo, hi)),
+		gemm.MulHere(gemm.RowMajor(hi-lo, len(rows), out), linalg.MatrixView(all.Slice(lo, hi)),
 			right)
 		use(lo, hi, out)
 	})

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"math"
 
 	"hashgrove/internal/numeric/gemm"
@@ -46,8 +45,7 @@ func (f *factor) times(space []float32, x vectors.Matrix) []float64 {
 	for p, right := range f.parts {
 		lo := p * partCols
 		a := gemm.View{Rows: x.Rows, Cols: min(partCols, f.cols-lo), RowStep: f.cols, ColStep: 1, Data: x.Data[lo:]}
-		// One thread, and a context that never ends: no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(x.Rows, f.rows, space), a, right)
+		gemm.MulHere(gemm.RowMajor(x.Rows, f.rows, space), a, right)
 		for i := range sums {
 			sums[i] += float64(space[i])
 		}

@@ -103,6 +103,11 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 	})
 }
 
+// MulHere is MulRight on the goroutine of the caller, which cannot be cancelled.
+func MulHere(c, a View, b *Right) {
+	_ = MulRight(context.Background(), 1, c, a, b) // so there is no error
+}
+
 // MulEach calls take with parts of the rows of a*b, on some threads at the same time: values j and on of row i. With
 // lower, these are the values up to the diagonal only, at about half the time. If b has no more than leastCols columns,
 // take may overwrite row i of a.

@@ -60,8 +60,7 @@ func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, di
 	changed := make([]bool, (x.Rows+block-1)/block)
 	err = par.Blocks(ctx, threads, x.Rows, block, func(b, lo, hi int) {
 		p := make([]float32, (hi-lo)*k)
-		// With one thread and a background context there is no error.
-		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, k, p), gemm.RowMajor(hi-lo, d, x.Data[lo*d:hi*d]),
+		gemm.MulHere(gemm.RowMajor(hi-lo, k, p), gemm.RowMajor(hi-lo, d, x.Data[lo*d:hi*d]),
 			right)
 		for i := lo; i < hi; i++ {
 			best, least := int32(0), 0.0

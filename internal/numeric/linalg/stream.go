@@ -91,8 +91,7 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 			}
 			left := v.T()
 			left.Rows, left.Data = hi-lo, left.Data[lo:]
-			// With one thread and a background context there is no error.
-			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, d, parts[t]), left, right)
+			gemm.MulHere(gemm.RowMajor(hi-lo, d, parts[t]), left, right)
 			for i := lo; i < hi; i++ {
 				sum := raw.Data[i*raw.Stride : i*raw.Stride+d]
 				for j, p := range parts[t][(i-lo)*d+i : (i-lo+1)*d] {
