@@ -30,12 +30,9 @@ type codes struct {
 	seconds    float64       // to encode all queries on one core
 }
 
-// encoder turns vectors into codes.
-type encoder func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error)
-
 // coder encodes for a method: its codes and, if it has them, its margins, and what else its model knows.
 type coder struct {
-	code    encoder
+	code    func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error)
 	margins func(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) // may be nil
 	model   *model.Model                                                                     // may be nil
 }

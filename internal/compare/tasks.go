@@ -125,32 +125,21 @@ func (s *comparison) signCodes(ctx context.Context, t *task) ([]eval.Row, error)
 
 // signCoder compares every column with its mean; the difference is the margin.
 func signCoder(mean []float32) coder {
-	return coder{code: signCodes(mean), margins: func(_ context.Context, x vectors.Matrix, _ int) (vectors.Matrix, error) {
-		margins := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
+	margins := func(_ context.Context, x vectors.Matrix, _ int) (vectors.Matrix, error) {
+		y := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
 		for i, v := range x.Data {
-			margins.Data[i] = v - mean[i%x.Cols]
+			y.Data[i] = v - mean[i%x.Cols]
 		}
-		return margins, nil
-	}}
-}
-
-func signCodes(mean []float32) encoder {
-	return func(_ context.Context, x vectors.Matrix, _ int) (hamming.Codes, error) {
+		return y, nil
+	}
+	return coder{margins: margins, code: func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error) {
+		y, err := margins(ctx, x, threads)
 		c := hamming.NewCodes(x.Rows, x.Cols)
 		for i := range x.Rows {
-			row, code := x.Row(i), c.Row(i)
-			for w := range code {
-				var word uint64
-				for j := 64 * w; j < min(64*w+64, x.Cols); j++ {
-					if row[j] >= mean[j] {
-						word |= 1 << (63 - j&63)
-					}
-				}
-				code[w] = word
-			}
+			hamming.SetSigns(c.Row(i), y.Row(i))
 		}
-		return c, nil
-	}
+		return c, err
+	}}
 }
 
 // floats are vectors to search: the queries, the items that decide and the learned ones, and where classes were held
