@@ -109,9 +109,9 @@ func (o Options) tryScale(
 	if queries < scaleFew {
 		return 0, 0, nil
 	}
-	asked, among, either := make([]bool, d.Rows), make([]bool, d.Rows), make([]bool, d.Rows)
+	asked, among := make([]bool, d.Rows), make([]bool, d.Rows)
 	for k, i := range drawDistinct(d.Rows, queries+others, rand.New(rand.NewPCG(o.Seed, 'C'))) {
-		asked[i], among[i], either[i] = k < queries, k >= queries, true
+		asked[i], among[i] = k < queries, k >= queries
 	}
 	q, b := d.Only(asked), d.Only(among)
 	if d.Pairs != nil {
@@ -121,20 +121,26 @@ func (o Options) tryScale(
 	if err != nil {
 		return 0, 0, err
 	}
-	x, err := readRows(ctx, vectors.Select(d.Source, either), queries+others)
+	left, err := readRows(ctx, vectors.Select(d.Source, asked), queries)
 	if err != nil {
 		return 0, 0, err
 	}
+	right, err := readRows(ctx, vectors.Select(d.Source, among), others)
+	if err != nil {
+		return 0, 0, err
+	}
+	judging := eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads}
 	var found [2]float64
 	for k := range found {
-		if k == 1 {
-			if x, err = model.Transform(ctx, o.Threads, x, m); err != nil {
-				return 0, 0, err
+		for _, x := range []*vectors.Matrix{&left, &right} {
+			if k == 1 {
+				if *x, err = model.Transform(ctx, o.Threads, *x, m); err != nil {
+					return 0, 0, err
+				}
 			}
 		}
-		left, right := split(x, asked, either)
 		for _, metric := range []eval.Metric{eval.Euclidean, eval.Cosine} {
-			r, err := eval.RetrievalFloat(ctx, left, right, metric, truth, eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads})
+			r, err := eval.RetrievalFloat(ctx, left, right, metric, truth, judging)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -145,25 +151,6 @@ func (o Options) tryScale(
 		}
 	}
 	return found[0], found[1], nil
-}
-
-// split divides the rows of x, which are those in either, into those asked for and the others.
-func split(x vectors.Matrix, asked, either []bool) (left, right vectors.Matrix) {
-	left.Cols, right.Cols = x.Cols, x.Cols
-	at := 0
-	for i, drawn := range either {
-		if !drawn {
-			continue
-		}
-		to := &right
-		if asked[i] {
-			to = &left
-		}
-		to.Data = append(to.Data, x.Row(at)...)
-		to.Rows++
-		at++
-	}
-	return left, right
 }
 
 // scaled standardises columns, if asked for, before another method learns from them.
