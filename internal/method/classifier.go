@@ -37,16 +37,7 @@ type classifier struct {
 
 // Train implements Method.
 func (m classifier) Train(ctx context.Context, x *supervision.Data) (*model.Model, error) {
-	bits := m.Bits
-	if used := x.Used(); m.OneHot {
-		switch { // in the order of Targets
-		case used.Labels != nil:
-			bits = len(used.Labels.Names)
-		case used.Tags != nil:
-			bits = len(used.Tags.Names)
-		}
-	}
-	if err := checkSize(bits, 1); err != nil { // now, not after learning
+	if err := checkSize(m.Bits, 1); err != nil && !m.OneHot { // now, not after learning
 		return nil, err
 	}
 	c, err := FitClassifier(ctx, x, m.Options)

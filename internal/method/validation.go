@@ -65,29 +65,21 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 	}
 	v.new, v.learned = newJudged(d, inNew), newJudged(d, inLearned)
 	learn.Ranges = d.NewRanges()
-	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
-		c.Only(keep[c.First:c.First+c.X.Rows], kept)
-		learn.Ranges.Add(kept.X)
-		v.new.add(c, inNew)
-		v.learned.add(c, inLearned)
-	})
-	return learn, v, err
-}
-
-// eachChunk reads the data once; kept is memory reused from chunk to chunk.
-func eachChunk(ctx context.Context, d *supervision.Data, each func(c vectors.Chunk, kept *vectors.Chunk)) error {
-	var kept vectors.Chunk
+	var kept vectors.Chunk // its memory is used again
 	rows := 0
 	for c, err := range d.Chunks(ctx) {
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if rows = c.First + c.X.Rows; rows > d.Rows {
 			break
 		}
-		each(c, &kept)
+		c.Only(keep[c.First:rows], &kept)
+		learn.Ranges.Add(kept.X)
+		v.new.add(c, inNew)
+		v.learned.add(c, inLearned)
 	}
-	return vectors.CheckRows(rows, d.Rows)
+	return learn, v, vectors.CheckRows(rows, d.Rows)
 }
 
 // add takes the chosen rows of a chunk.
