@@ -46,8 +46,8 @@ var verdicts = []rule{
 			return "Nothing can be advised: no method left codes by which a query finds a similar item."
 		}, nil},
 	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
-		return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors do not "+
-			"tell which rows are similar.", rowName(f.choice), lead(f.choice), lead(f.random))
+		return fmt.Sprintf("Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These vectors do "+
+			"not tell which rows are similar.", rowName(f.choice), lead(f.choice), lead(f.random))
 	}, nil},
 	{"float", (*facts).floatSuffices, func(f *facts) string {
 		return fmt.Sprintf("Do not hash: %s has MAP %.3f, and the best codes, %s, have %.3f. All %d vectors take %s.",

@@ -123,7 +123,6 @@ func (s *comparison) runTasks(ctx context.Context, result *Result) error {
 		if err != nil {
 			rows = t.failed(err)
 		}
-		s.noteCaps(rows)
 		s.progress.Done = until
 		s.reportProgress(t.outcome(rows))
 		result.Rows = append(result.Rows, rows...)
@@ -156,15 +155,6 @@ func rank(r eval.Row) int {
 		return 0
 	}
 	return 1
-}
-
-// noteCaps remembers the largest number of bits that a method can make.
-func (s *comparison) noteCaps(rows []eval.Row) {
-	for _, r := range rows {
-		if r.CappedFrom > 0 {
-			s.most[r.Method] = r.Bits
-		}
-	}
 }
 
 // reportProgress calls Options.Progress.

@@ -27,9 +27,11 @@ func (v *view) plots() {
 		v.Overview = "Mean average precision for new items" + at
 	}
 	for _, row := range rows {
-		v.Bars = append(v.Bars, bar{row, title(row.Method), lead(row), int(math.Round(70 * lead(row) / max(lead(rows[0]), 0.01)))})
+		percent := int(math.Round(70 * lead(row) / max(lead(rows[0]), 0.01)))
+		v.Bars = append(v.Bars, bar{row, title(row.Method), lead(row), percent})
 	}
-	v.add("precision-recall", "Higher is better. Each point is a radius around the queries, all of them together.", report.Lines{
+	caption := "Higher is better. Each point is a radius around the queries, all of them together."
+	v.add("precision-recall", caption, report.Lines{
 		Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
 		X: report.Axis{Label: "recall", To: 1}, Y: report.Axis{Label: "precision", Zero: true},
 		Series: series(shown, func(row *eval.Row) (x, y []float64) {

@@ -112,8 +112,11 @@ func (s *comparison) train(ctx context.Context, t *task, p *Part) (*training, er
 	}
 	made, err := learn(ctx, p, o)
 	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
-		if p == s.data.Base && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
-			return nil, errCapped
+		if p == s.data.Base && len(t.bits) == 1 {
+			if s.capped[t.method] || slices.Contains(s.o.Bits, e.Most) {
+				return nil, errCapped
+			}
+			s.capped[t.method] = true
 		}
 		o.Bits = e.Most
 		made, err = learn(ctx, p, o)

@@ -19,8 +19,8 @@ type comparison struct {
 	bench   *bench // the queries and the items that decide
 	learned *bench // the queries and the base; nil without new items
 	scale   method.Scale
-	most    map[string]int // by method: bits it can make, if known to be fewer than asked for
-	unseen  *unseen        // nil if no class is excluded
+	capped  map[string]bool // by method: a row has as many bits as it can make
+	unseen  *unseen         // nil if no class is excluded
 
 	notes    []error // doubts about the data and about trainings
 	progress Progress
@@ -43,7 +43,7 @@ type bench struct {
 }
 
 func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
-	s := &comparison{data: data, floats: data, o: o, most: map[string]int{}}
+	s := &comparison{data: data, floats: data, o: o, capped: map[string]bool{}}
 	held, err := data.chooseUnseen(o.Unseen, o.Seed)
 	if err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (r *Result) Failures() []string {
 func (r *Result) Notes() []string {
 	notes := []string{
 		"MAP is expected over the order of ties, by the ranking in the next column.",
-		"nearest is the share of the ten items of the query's class that are nearest by cosine which are among the first ten.",
+		"nearest is the share of the ten items of the query's class that are nearest by cosine which are in the first ten.",
 	}
 	if r.Data.New > 0 {
 		notes = append(notes, fmt.Sprintf("Figures are about the %d new items, which no method learned from; learned is "+

@@ -37,7 +37,9 @@ func checkAnchors(bits, anchors int) error {
 
 // gaussianKernel makes a centred kernel of Options.Anchors random rows, or all rows if there are no more, from a source
 // of the given number of rows. A width of 0 means twice the mean squared distance.
-func gaussianKernel(ctx context.Context, x vectors.Source, rows int, width float64, o Options) (*model.Gaussian, error) {
+func gaussianKernel(
+	ctx context.Context, x vectors.Source, rows int, width float64, o Options,
+) (*model.Gaussian, error) {
 	a, err := drawRows(ctx, x, rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A')))
 	if err != nil {
 		return nil, err

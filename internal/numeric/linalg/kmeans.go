@@ -19,8 +19,10 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// KMeans returns k centres of the rows of x. If rows are equal, centres may be as well. The seed is of the first centres.
-func KMeans(ctx context.Context, x vectors.Matrix, k int, seed uint64, threads int) (centres vectors.Matrix, err error) {
+// KMeans returns k centres of the rows of x; the seed is that of the first ones. If rows are equal, centres may be, too.
+func KMeans(
+	ctx context.Context, x vectors.Matrix, k int, seed uint64, threads int,
+) (centres vectors.Matrix, err error) {
 	if k < 1 || k > x.Rows {
 		return centres, fmt.Errorf("%d centres of %d rows: give from 1 centre to one per row", k, x.Rows)
 	}
