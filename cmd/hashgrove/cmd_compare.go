@@ -89,7 +89,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512 or pixels")
 	cli.Group(f, "Comparison")
-	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with plots and classes")
+	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with the table and plots")
 	c.file.FileOnly = true
 	c.file.Bind(f)
 	cli.Group(f, "Output")

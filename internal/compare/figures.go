@@ -11,43 +11,25 @@ import (
 	"hashgrove/internal/eval"
 )
 
-// mostCurves limits the methods in a plot of curves; the overview and the table show all of them.
+// mostCurves limits the methods in the plot; the overview and the table show all of them.
 const mostCurves = 8
 
-// plots fills in the overview and the plots that have data.
-func (v *view) plots() {
-	r := v.Result
-	rows, focus := r.compared()
-	shown, at := curves(rows), ""
-	if focus > 0 {
-		at = fmt.Sprintf(" at %d bits", focus)
+// draw fills in the overview and, with several lengths, the plot of them.
+func (v *view) draw() {
+	rows, focus := v.compared()
+	v.Overview = "Mean average precision"
+	if v.Data.New > 0 {
+		v.Overview += " for new items"
 	}
-	v.Overview = "Mean average precision" + at
-	if r.Data.New > 0 {
-		v.Overview = "Mean average precision for new items" + at
+	if focus > 0 {
+		v.Overview += fmt.Sprintf(" at %d bits", focus)
 	}
 	for _, row := range rows {
 		percent := int(math.Round(70 * lead(row) / max(lead(rows[0]), 0.01)))
 		v.Bars = append(v.Bars, bar{row, title(row.Method), lead(row), percent})
 	}
-	caption := "Higher is better. Each point is a radius around the queries, all of them together."
-	v.add("precision-recall", caption, report.Lines{
-		Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
-		X: report.Axis{Label: "recall", To: 1}, Y: report.Axis{Label: "precision", Zero: true},
-		Series: series(shown, func(row *eval.Row) (x, y []float64) {
-			for _, p := range row.PRCurve {
-				x, y = append(x, p.Recall), append(y, p.Precision)
-			}
-			return x, y
-		}),
-	})
-	v.add("lengths", "A line that has become flat says that more bits are not worth their memory.", r.byLength(shown))
-}
-
-// add adds a plot, unless it is empty.
-func (v *view) add(name, caption string, plot report.Lines) {
-	if id := "plot-" + name; len(plot.Series) > 0 {
-		v.Plots = append(v.Plots, drawing{id, plot.Title, caption, template.HTML(plot.SVG(id))}) // escaped
+	if plot := v.byLength(curves(rows)); len(plot.Series) > 0 {
+		v.Plot = template.HTML(plot.SVG("lengths")) // escaped
 	}
 }
 
@@ -83,7 +65,7 @@ func (r *Result) compared() (rows []*eval.Row, focus int) {
 	return rows, focus
 }
 
-// curves returns the rows shown in the curves: the advised one, then the best, the best reference and the best floor.
+// curves returns the rows shown in the plot: the advised one, then the best, the best reference and the best floor.
 func curves(rows []*eval.Row) []*eval.Row {
 	var picked, marks []*eval.Row
 	for _, row := range rows {
@@ -97,16 +79,6 @@ func curves(rows []*eval.Row) []*eval.Row {
 		}
 	}
 	return append(picked[:min(len(picked), mostCurves-len(marks))], marks...)
-}
-
-// series returns a line for each method that has at least two points.
-func series(shown []*eval.Row, points func(*eval.Row) (x, y []float64)) (list []report.Series) {
-	for i, row := range shown {
-		if x, y := points(row); len(x) > 1 {
-			list = append(list, report.Series{Name: title(row.Method), X: x, Y: y, Style: i, Strong: row.Recommended})
-		}
-	}
-	return list
 }
 
 // byLength shows MAP by code length.
@@ -126,16 +98,19 @@ func (r *Result) byLength(shown []*eval.Row) report.Lines {
 	if len(lengths) < 2 {
 		return l
 	}
-	l.Series = series(shown, func(row *eval.Row) (x, y []float64) {
-		if isFloat(row) { // no code: the same at every length
-			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{lead(row), lead(row)}
-		}
+	for style, row := range shown {
+		line := report.Series{Name: title(row.Method), Style: style, Strong: row.Recommended}
 		for i := range r.Rows {
 			if o := &r.Rows[i]; o.Method == row.Method && slices.Contains(lengths, float64(o.Bits)) && o.Error == "" {
-				x, y = append(x, float64(o.Bits)), append(y, lead(o))
+				line.X, line.Y = append(line.X, float64(o.Bits)), append(line.Y, lead(o))
 			}
 		}
-		return x, y
-	})
+		if isFloat(row) { // no code: the same at every length
+			line.X, line.Y = []float64{lengths[0], lengths[len(lengths)-1]}, []float64{lead(row), lead(row)}
+		}
+		if len(line.X) > 1 {
+			l.Series = append(l.Series, line)
+		}
+	}
 	return l
 }

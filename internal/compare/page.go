@@ -36,7 +36,7 @@ type view struct {
 	Lines            []line
 	Overview         string // its heading
 	Bars             []bar
-	Plots            []drawing
+	Plot             template.HTML // of the lengths; "" where there is one
 }
 
 // bar is a row of the overview.
@@ -54,12 +54,6 @@ type line struct {
 	Cells []string // without the method
 }
 
-// drawing is a plot as the page shows it.
-type drawing struct {
-	ID, Title, Caption string
-	SVG                template.HTML
-}
-
 // WriteFile writes the comparison to a page of HTML, with plots. Command is what made it.
 func (r *Result) WriteFile(path, heading, command string) error {
 	return fileio.WriteFile(path, func(w io.Writer) error { return r.Write(w, heading, command) })
@@ -74,7 +68,7 @@ func (r *Result) Write(w io.Writer, heading, command string) error {
 	for i, cells := range rows {
 		v.Lines = append(v.Lines, line{&r.Rows[i], title(r.Rows[i].Method), cells[1:]})
 	}
-	v.plots()
+	v.draw()
 	var b bytes.Buffer // so that nothing is written if the template fails
 	if err := page.Execute(&b, v); err != nil {
 		return err
