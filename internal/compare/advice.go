@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -132,33 +133,23 @@ func advise(r *Result) (list []Advice) {
 }
 
 func factsOf(r *Result) *facts {
-	f := &facts{r: r}
-	better := func(old **eval.Row, row *eval.Row) {
-		if *old == nil || lead(row) > lead(*old) {
-			*old = row
-		}
-	}
-	var detail *eval.Row
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		switch {
-		case row.Error != "":
-		case row.DetailBits > 0:
-			better(&detail, row)
-		case row.Kind == eval.KindMethod || row.Method == hashed:
-			better(&f.best, row)
-		case row.Method == random:
-			better(&f.random, row)
-		case row.Method == probable:
-			f.class = row
-		case row.Method == oneHot:
-			if better(&f.best, row); f.class == nil {
-				f.class = row
+	best := func(of func(*eval.Row) bool) (best *eval.Row) {
+		for i := range r.Rows {
+			if row := &r.Rows[i]; row.Error == "" && of(row) && (best == nil || lead(row) > lead(best)) {
+				best = row
 			}
-		case row.Method == euclidean || row.Method == cosine:
-			better(&f.float, row)
 		}
+		return best
 	}
+	named := func(names ...string) *eval.Row {
+		return best(func(row *eval.Row) bool { return slices.Contains(names, row.Method) })
+	}
+	f := &facts{r: r, random: named(random), float: named(euclidean, cosine),
+		class: cmp.Or(named(probable), named(oneHot))}
+	f.best = best(func(row *eval.Row) bool {
+		return row.Kind == eval.KindMethod && row.DetailBits == 0 || row.Method == hashed || row.Method == oneHot
+	})
+	detail := best(func(row *eval.Row) bool { return row.DetailBits > 0 })
 	if detail != nil && (f.best == nil || lead(detail) > lead(f.best)+near) { // it takes more bytes
 		f.best = detail
 	}
