@@ -56,7 +56,7 @@ func gaussianKernel(
 		return nil, err
 	}
 	sum := make([]float64, a.Rows)
-	err = eachThrough(ctx, x, o.Threads, k, func(_ int, y vectors.Matrix) {
+	err = eachThrough(ctx, x, o.Threads, k, func(y vectors.Matrix) {
 		for i := range y.Rows {
 			for q, v := range y.Row(i) {
 				sum[q] += float64(v) / float64(rows)

@@ -100,23 +100,20 @@ func readThrough(ctx context.Context, x vectors.Source, rows, threads int, m mod
 		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or "+
 			"with fewer anchors", m.Out(), rows)
 	}
-	out := vectors.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}
-	n := 0
-	err := eachThrough(ctx, x, threads, m, func(first int, y vectors.Matrix) {
-		if n = first + y.Rows; n <= rows {
-			copy(out.Data[first*out.Cols:], y.Data)
-		}
+	out := vectors.Matrix{Cols: m.Out(), Data: make([]float32, 0, rows*m.Out())}
+	err := eachThrough(ctx, x, threads, m, func(y vectors.Matrix) {
+		out.Rows, out.Data = out.Rows+y.Rows, append(out.Data, y.Data...)
 	})
 	if err != nil {
 		return out, err
 	}
-	return out, vectors.CheckRows(n, rows)
+	return out, vectors.CheckRows(out.Rows, rows)
 }
 
 // eachThrough passes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows
 // for all cores.
 func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map,
-	f func(first int, y vectors.Matrix)) error {
+	f func(y vectors.Matrix)) error {
 	for b, err := range linalg.Blocks(ctx, x, 1024) {
 		if err != nil {
 			return err
@@ -125,7 +122,7 @@ func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map
 		if err != nil {
 			return err
 		}
-		f(b.First, y)
+		f(y)
 	}
 	return nil
 }
