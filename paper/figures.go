@@ -67,7 +67,7 @@ func bitsFigure(c collection, rows []row, values []result) figure {
 	l := report.Lines{
 		Title: c.title + ": precision@100 by bits",
 		Desc:  "Precision of the first 100 pictures against the length of the codes.",
-		X:     report.Axis{Label: "bits", Zero: true}, Y: report.Axis{Label: "precision@100", Zero: true},
+		X:     report.Axis{Label: "bits"}, Y: report.Axis{Label: "precision@100"},
 	}
 	for i, r := range rows {
 		if values[i].Precision == 0 {
@@ -113,7 +113,7 @@ radius, interpolated linearly between radii.`,
 			runner.labelShort(t, c)
 			t.Figures = []figure{{c.name + "-curves-recall", report.Lines{
 				Title: c.title + ": precision and recall", Desc: "Precision against recall at every Hamming radius.",
-				X: report.Axis{Label: "recall", To: 1}, Y: report.Axis{Label: "precision", Zero: true}, Series: byRecall,
+				X: report.Axis{Label: "recall", To: 1}, Y: report.Axis{Label: "precision"}, Series: byRecall,
 			}}, precisionFigure(c.name+"-curves", c, byRank)}
 			return t, nil
 		},
@@ -172,7 +172,7 @@ func precisionFigure(name string, c collection, byRank []report.Series) figure {
 	return figure{name + "-precision", report.Lines{
 		Title: c.title + ": precision of the first pictures",
 		Desc:  "Precision against the number of retrieved pictures.",
-		X:     report.Axis{Label: "retrieved", Zero: true}, Y: report.Axis{Label: "precision", Zero: true}, Series: byRank,
+		X:     report.Axis{Label: "retrieved"}, Y: report.Axis{Label: "precision"}, Series: byRank,
 	}}
 }
 

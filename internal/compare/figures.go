@@ -93,7 +93,7 @@ func (r *Result) byLength(shown []*eval.Row) report.Lines {
 	lengths = slices.Compact(lengths)
 	l := report.Lines{
 		Title: "What more bits bring", Desc: "What methods reach by code length.",
-		X: report.Axis{Label: "bits", Ticks: lengths, Zero: true}, Y: report.Axis{Label: "MAP", Zero: true},
+		X: report.Axis{Label: "bits", Ticks: lengths}, Y: report.Axis{Label: "MAP"},
 	}
 	if len(lengths) < 2 {
 		return l

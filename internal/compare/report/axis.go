@@ -1,53 +1,40 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 )
 
-// Axis maps numbers to positions. The zero value fits the data.
+// Axis maps numbers from 0 on to positions.
 type Axis struct {
 	Label string
-	To    float64   // the axis runs from 0 to here; 0 fits it to the data
-	Zero  bool      // a fitted axis starts at 0
+	To    float64   // where it ends; 0 fits it to the data
 	Ticks []float64 // nil: round numbers
 }
 
 // scale is an axis fitted to data.
 type scale struct {
-	from, to float64
-	ticks    []float64
+	to    float64
+	ticks []float64
 }
 
-// share returns the position of v: 0 at from, 1 at to, clamped in between.
-func (s scale) share(v float64) float64 {
-	return min(max((v-s.from)/(s.to-s.from), 0), 1)
-}
+// share returns the position of v: 0 at 0, 1 at the end, clamped in between.
+func (s scale) share(v float64) float64 { return min(max(v/s.to, 0), 1) }
 
-// fit chooses the ends and the ticks. A fitted axis ends on ticks.
+// fit chooses the end and the ticks. A fitted axis ends on a tick.
 func (a Axis) fit(values []float64) scale {
-	if len(values) == 0 {
-		values = []float64{1}
+	s := scale{a.To, a.Ticks}
+	if s.to == 0 {
+		s.to = cmp.Or(slices.Max(append(values, 0)), 1)
 	}
-	s := scale{to: a.To, ticks: a.Ticks}
+	step := niceStep(s.to)
 	if a.To == 0 {
-		s.from, s.to = slices.Min(values), slices.Max(values)
+		s.to = math.Ceil(s.to/step-1e-9) * step
 	}
-	if a.To == 0 && a.Zero {
-		s.from = min(0, s.from)
-	}
-	if s.from == s.to {
-		s.from, s.to = s.from-0.5, s.to+0.5
-	}
-	step := niceStep(s.to - s.from)
-	if a.To == 0 {
-		s.from, s.to = math.Floor(s.from/step+1e-9)*step, math.Ceil(s.to/step-1e-9)*step
-	}
-	if s.ticks == nil {
-		for i := math.Ceil(s.from/step-1e-9) + 0; i <= s.to/step+1e-9; i++ {
-			s.ticks = append(s.ticks, i*step)
-		}
+	for i := 0.0; a.Ticks == nil && i <= s.to/step+1e-9; i++ {
+		s.ticks = append(s.ticks, i*step)
 	}
 	return s
 }

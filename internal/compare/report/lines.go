@@ -159,13 +159,13 @@ func escape(s string) string {
 // axes draws the grid, the ticks and the two labels. The label of the y axis is horizontal, above the axis.
 func (c *canvas) axes(f area, x, y string) {
 	for _, t := range f.y.ticks {
-		p := f.at(f.x.from, t)
+		p := f.at(0, t)
 		c.line("grid", point{f.left, p.y}, point{f.right, p.y})
 		c.text("tick end", point{f.left - 6, p.y + 4}, number(t), chartWidth)
 	}
 	free := math.Inf(-1) // right end of the last label
 	for _, t := range f.x.ticks {
-		p := f.at(t, f.y.from)
+		p := f.at(t, 0)
 		half := float64(textWidth(number(t)) / 2)
 		middle := min(p.x, chartWidth-half-1)
 		if middle-half < free+5 {
