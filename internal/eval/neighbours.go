@@ -41,7 +41,7 @@ type Neighbours struct {
 
 	queries lengths
 	centre  []float32
-	among   *relevantItems // the only items that count; nil means all
+	among   []itemSet // by query: the only items that count; nil means all
 }
 
 type neighbour struct {
@@ -144,7 +144,10 @@ func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 	slack := float64(cols/2+8) * 0x1p-24
 	vanished := float64(float64(cols) * 0x1p-147) // products too small for float32
 	for q := from; q < to; q++ {
-		only := n.among.of(q)
+		var only itemSet
+		if n.among != nil {
+			only = n.among[q]
+		}
 		near := n.near[q*NeighbourCount:][:NeighbourCount]
 		last := &near[NeighbourCount-1]
 		square, length := n.queries.square[q]-vanished, n.queries.length[q]

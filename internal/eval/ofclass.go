@@ -36,7 +36,7 @@ func NewOfClass(ctx context.Context, x vectors.Matrix, rows []int, truth Truth, 
 	for i, q := range rows {
 		o.at[q] = i
 	}
-	near.among, err = newRelevantItems(ctx, rows, truth, threads)
+	near.among, err = relevantItems(ctx, rows, truth, threads)
 	return o, err
 }
 
@@ -85,39 +85,24 @@ func (o *OfClass) share(q int, r ranker, mark []uint8) (share float64, ok bool) 
 	return min(1, r.rank(q, mark).precisionAt(first)*first/float64(len(rows))), true
 }
 
-// relevantItems holds a bit for each query and item.
-type relevantItems struct {
-	words int // for each query
-	bit   []uint64
-}
+// itemSet has a bit for each item; nil means all items.
+type itemSet []uint64
 
-func newRelevantItems(ctx context.Context, rows []int, truth Truth, threads int) (*relevantItems, error) {
-	r := &relevantItems{words: (truth.Base + 63) / 64}
-	r.bit = make([]uint64, len(rows)*r.words)
-	err := par.Blocks(ctx, threads, len(rows), 16, func(_, lo, hi int) {
+func (s itemSet) lacks(i int) bool { return s != nil && s[i/64]>>(i%64)&1 == 0 }
+
+// relevantItems returns the relevant items of some queries.
+func relevantItems(ctx context.Context, rows []int, truth Truth, threads int) ([]itemSet, error) {
+	sets := make([]itemSet, len(rows))
+	return sets, par.Blocks(ctx, threads, len(rows), 16, func(_, lo, hi int) {
 		mark := make([]uint8, truth.Base)
 		for q := lo; q < hi; q++ {
 			truth.Mark(rows[q], mark)
-			of := r.of(q)
+			sets[q] = make(itemSet, (truth.Base+63)/64)
 			for i, m := range mark {
 				if m == Relevant {
-					of[i/64] |= 1 << (i % 64)
+					sets[q][i/64] |= 1 << (i % 64)
 				}
 			}
 		}
 	})
-	return r, err
 }
-
-// itemSet has a bit for each item; nil means all items.
-type itemSet []uint64
-
-// of returns the items that count for a query.
-func (r *relevantItems) of(q int) itemSet {
-	if r == nil {
-		return nil
-	}
-	return r.bit[q*r.words : (q+1)*r.words]
-}
-
-func (s itemSet) lacks(i int) bool { return s != nil && s[i/64]>>(i%64)&1 == 0 }
