@@ -91,7 +91,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := rotateToCorners(ctx, v, m.Bits, itqSteps, m.Seed, m.Threads)
+	r, err := rotateToCorners(ctx, v, itqSteps, m.Options)
 	if err != nil {
 		return nil, err
 	}

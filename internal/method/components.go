@@ -55,42 +55,33 @@ func principalComponents(ctx context.Context, x vectors.Source, k int, seed uint
 	return &model.Affine{Weight: linalg.Single(basis).Slice(0, k), Mean: centre}, values[:k], nil
 }
 
-// rotateToCorners applies ITQ to an embedding V with at most as many columns as bits: it returns the first rows of
-// R, as many as V has columns, and the loss Q of every step. Missing columns count as zeros.
-func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64,
-	threads int) (*mat.Dense, []float64, error) {
-	if v.Cols > bits || steps < 1 {
-		panic("method: a rotation of more columns than bits, or in no steps")
-	}
+// rotateToCorners applies ITQ to an embedding V with at most as many columns as bits: it returns the first rows of R,
+// as many as V has columns. Missing columns count as zeros.
+func rotateToCorners(ctx context.Context, v vectors.Matrix, steps int, o Options) (*mat.Dense, error) {
 	const block = 1024 // rows whose products are summed in single precision
 	blocks := (v.Rows + block - 1) / block
-	k := v.Cols
-	r := linalg.RandomRotation(bits, seed)
-	parts, losses := make([]float32, blocks*k*bits), make([]float64, blocks)
-	var history []float64
+	k, bits := v.Cols, o.Bits
+	r := linalg.RandomRotation(bits, o.Seed)
+	parts := make([]float32, blocks*k*bits)
 	for range steps {
 		right := gemm.PackRight(linalg.MatrixView(linalg.Single(r).Slice(0, k)))
-		err := par.Blocks(ctx, threads, v.Rows, block, func(n, lo, hi int) {
+		err := par.Blocks(ctx, o.Threads, v.Rows, block, func(n, lo, hi int) {
 			b := make([]float32, (hi-lo)*bits)
 			x := gemm.RowMajor(hi-lo, k, v.Slice(lo, hi).Data)
 			gemm.MulHere(gemm.RowMajor(hi-lo, bits, b), x, right)
-			loss := 0.0
 			for i, y := range b {
 				b[i] = 1
 				if y < 0 {
 					b[i] = -1
 				}
-				loss += float64(float64(b[i]-y) * float64(b[i]-y))
 			}
-			losses[n] = loss
-			_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(k, bits, parts[n*k*bits:]), x.T(), gemm.RowMajor(hi-lo, bits, b))
+			gemm.MulHere(gemm.RowMajor(k, bits, parts[n*k*bits:]), x.T(), gemm.PackRight(gemm.RowMajor(hi-lo, bits, b)))
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		vb, loss := mat.NewDense(bits, bits, nil), 0.0
+		vb := mat.NewDense(bits, bits, nil)
 		for n := range blocks {
-			loss += losses[n]
 			for i := range k {
 				row := vb.RawRowView(i)
 				for j, p := range parts[(n*k+i)*bits:][:bits] {
@@ -98,12 +89,11 @@ func rotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 				}
 			}
 		}
-		history = append(history, loss)
 		if r, err = linalg.PolarFactor(vb); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return mat.DenseCopyOf(r.Slice(0, k, 0, bits)), history, nil
+	return mat.DenseCopyOf(r.Slice(0, k, 0, bits)), nil
 }
 
 // rotatedRows returns the rows of R' P: the weights of the bits if P maps to the embedding that R rotates.

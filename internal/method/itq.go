@@ -45,7 +45,7 @@ func (m pcaITQ) learn(ctx context.Context, x *supervision.Data) (model.Encoder, 
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := rotateToCorners(ctx, v.X, bits, itqSteps, m.Seed, m.Threads)
+	r, err := rotateToCorners(ctx, v.X, itqSteps, m.Options)
 	if err != nil {
 		return nil, err
 	}

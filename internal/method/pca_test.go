@@ -58,7 +58,7 @@ func TestITQEncodesTheRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, _ := model.Transform(context.Background(), 1, x, front)
-	r, _, err := rotateToCorners(context.Background(), v, 7, itqSteps, 4, 1)
+	r, err := rotateToCorners(context.Background(), v, itqSteps, m.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
