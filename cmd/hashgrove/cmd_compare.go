@@ -211,9 +211,6 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 func (a *app) printComparison(r *compare.Result, reportFile string) {
 	a.warn(append(r.Failures(), r.Warnings...))
 	fmt.Fprintln(a.out, r.Title())
-	if r.Scale != "" {
-		fmt.Fprintln(a.out, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
-	}
 	head, rows := r.Table()
 	a.printTable(append([][]string{head}, rows...))
 	for _, note := range r.Notes() {

@@ -5,7 +5,6 @@ import (
 	_ "embed" // the template and the style
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +74,4 @@ func (r *Result) Write(w io.Writer, heading, command string) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-// Remarks are what the page says below everything else.
-func (r *Result) Remarks() []string {
-	list := r.Failures()
-	if r.Scale != "" {
-		list = slices.Insert(list, 0, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
-	}
-	return list
 }

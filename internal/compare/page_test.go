@@ -151,8 +151,8 @@ func TestPage(t *testing.T) {
 		{"columns", "<thead>", "</thead>", "method; bits; MAP; by Hamming; precision; nearest; learned; unseen; encode; bytes"},
 		{"rows", "<tbody>", "</tbody>", `FastHash</th>; 16; "pick"; ★; 0.750; 0.950; LSH; 0.990; ▽; △; KSH; failed`},
 		{"plot", `id="plots"`, "</section>", "plot-lengths; FastHash; bits"},
-		{"terms", `id="reading"`, "</section>", "1200 new; 4800; hat; 0.123"},
-		{"foot", "<footer>", "</footer>", "Columns; KSH; out of luck; hashgrove compare; v0.1.0"},
+		{"terms", `id="reading"`, "</section>", "1200 new; 4800; hat; 0.123; Columns"},
+		{"foot", "<footer>", "</footer>", "KSH; out of luck; hashgrove compare; v0.1.0"},
 	} {
 		if part := between(t, page, c.from, c.to); !message.NamesInOrder(part, c.facts) {
 			t.Errorf("the %s lack %q: %s", c.place, c.facts, part)

@@ -142,6 +142,9 @@ func (r *Result) Notes() []string {
 		notes = append(notes, fmt.Sprintf("unseen is MAP of queries of classes kept out of a second training (%s) in all "+
 			"items; chance would be %.3f.", strings.Join(r.Data.HeldOut, ", "), r.unseenChance()))
 	}
+	if r.Scale != "" {
+		notes = append(notes, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
+	}
 	return append(notes, "The advised codes have a star. The report and --json hold all other figures.")
 }
 
