@@ -130,31 +130,18 @@ func (s *comparison) runTasks(ctx context.Context, result *Result) error {
 	return nil
 }
 
-// sortMethods moves the methods to the front, ordered by their best result at any length. The rows of a method stay
-// together, and everything else stays in order.
+// sortMethods orders the methods, which come first, by their best result at any length. The rows of a method stay
+// together, and in order.
 func (r *Result) sortMethods() {
-	best := map[string]float64{}
+	best, n := map[string]float64{}, 0
 	for i := range r.Rows {
-		row := &r.Rows[i]
-		best[row.Method] = max(best[row.Method], lead(row))
-	}
-	slices.SortStableFunc(r.Rows, func(a, b eval.Row) int {
-		switch {
-		case a.Kind != eval.KindMethod || b.Kind != eval.KindMethod:
-			return cmp.Compare(rank(a), rank(b))
-		case a.Method == b.Method:
-			return 0
+		if row := &r.Rows[i]; row.Kind == eval.KindMethod {
+			best[row.Method], n = max(best[row.Method], lead(row)), i+1
 		}
+	}
+	slices.SortStableFunc(r.Rows[:n], func(a, b eval.Row) int {
 		return cmp.Or(cmp.Compare(best[b.Method], best[a.Method]), cmp.Compare(a.Method, b.Method))
 	})
-}
-
-// rank returns 0 for methods and 1 for baselines.
-func rank(r eval.Row) int {
-	if r.Kind == eval.KindMethod {
-		return 0
-	}
-	return 1
 }
 
 // reportProgress calls Options.Progress.
