@@ -251,9 +251,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	report.AP = averagePrecisions(singles)
 	report.DistinctCodes, report.LargestBucket = j.codes.codes.Len(), j.codes.most()
 	report.PerClass, report.MacroMAP = perClass(o, singles)
-	for _, c := range WeakClasses(report.PerClass) {
-		report.WeakClasses = append(report.WeakClasses, c.Name)
-	}
+	report.WeakClasses = weakClasses(report.PerClass, report.MacroMAP)
 	report.doubt(doubts...)
 	report.addWarnings(j, sum)
 	return report, nil

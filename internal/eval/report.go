@@ -79,7 +79,7 @@ type Report struct {
 	LargestBucket int `json:"largest_bucket"` // base items with the most frequent code; 0 for vectors
 
 	PerClass    []Class  `json:"per_class,omitempty"`    // worst first
-	WeakClasses []string `json:"weak_classes,omitempty"` // names of those that WeakClasses finds in PerClass
+	WeakClasses []string `json:"weak_classes,omitempty"` // names of those in PerClass whose MAP is far below the mean
 
 	HeldOut []string `json:"held_out,omitempty"` // set by Unseen: the held-out classes
 	// Set by callers: what the vectors themselves reach at the same task, and the number of queries measured.
@@ -309,19 +309,11 @@ const (
 	weakQueries = 5
 )
 
-// WeakClasses returns the rows that fall far behind the mean over classes.
-func WeakClasses(table []Class) []Class {
-	sum, n := 0.0, 0
+// weakClasses names the rows that fall far behind the mean over classes.
+func weakClasses(table []Class, mean float64) (weak []string) {
 	for _, c := range table {
-		if c.Base > 0 {
-			sum += c.MAP
-			n++
-		}
-	}
-	var weak []Class
-	for _, c := range table {
-		if c.Base > 0 && c.Queries >= weakQueries && c.MAP*float64(n) < weakPart*sum {
-			weak = append(weak, c)
+		if c.Base > 0 && c.Queries >= weakQueries && c.MAP < weakPart*mean {
+			weak = append(weak, c.Name)
 		}
 	}
 	return weak
