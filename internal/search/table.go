@@ -18,8 +18,8 @@ import (
 // search, which sees the items as they were when it began, meets only the vectors of that moment.
 type Table struct {
 	mu    sync.RWMutex
-	known map[index.ID]*known
-	swept int // items that were known when those of deleted items went
+	known map[index.ID][]*known // the latest, and what a search that began before it was written needs
+	swept int                   // items that were known when those of deleted items went
 }
 
 // known is the vector of an item with a certain code.
@@ -27,11 +27,10 @@ type known struct {
 	code   []uint64
 	vector []float32 // nil if unknown
 	coming bool      // until the item is written
-	before *known    // what a search that began before the last write needs; nil if there was nothing
 }
 
 // NewTable returns a table that knows no vector.
-func NewTable() *Table { return &Table{known: map[index.ID]*known{}} }
+func NewTable() *Table { return &Table{known: map[index.ID][]*known{}} }
 
 // ReadTable reads the vectors of some items. find returns the item of a row, and whether there is one. Rows from which
 // the model makes another code than the item's are older or newer than the item, and left out. If there are items, at
@@ -47,7 +46,7 @@ func ReadTable(
 				return err
 			}
 			if it, ok := find(id); ok && slices.Equal(it.Code, codes.Row(i)) {
-				t.known[it.ID] = &known{code: slices.Clone(it.Code), vector: slices.Clone(chunk.X.Row(i))}
+				t.known[it.ID] = []*known{{code: slices.Clone(it.Code), vector: slices.Clone(chunk.X.Row(i))}}
 			}
 		}
 		return nil
@@ -77,25 +76,19 @@ func (t *Table) Set(b *index.Batch, rows [][]float32, now func() *index.Snapshot
 	coming := make([]*known, len(b.IDs))
 	for i, id := range b.IDs {
 		coming[i] = &known{code: slices.Clone(b.Codes.Row(i)), vector: rows[i], coming: true}
-		if last := t.known[id]; last != nil {
-			last.before = nil // searches that began two writes ago are over
-			coming[i].before = last
-		}
-		t.known[id] = coming[i]
+		last := t.known[id]
+		t.known[id] = append([]*known{coming[i]}, last[:min(len(last), 1)]...) // searches from before that are over
 	}
 	return func(written bool) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for i, id := range b.IDs {
-			coming[i].coming = false
-			if now := t.known[id]; written {
+			if coming[i].coming = false; written {
 				continue
-			} else if now == coming[i] && now.before == nil {
+			}
+			t.known[id] = slices.DeleteFunc(t.known[id], func(k *known) bool { return k == coming[i] })
+			if len(t.known[id]) == 0 {
 				delete(t.known, id)
-			} else if now == coming[i] {
-				t.known[id] = now.before
-			} else if now != nil && now.before == coming[i] {
-				now.before = nil
 			}
 		}
 	}
@@ -103,8 +96,8 @@ func (t *Table) Set(b *index.Batch, rows [][]float32, now func() *index.Snapshot
 
 // sweep forgets items that are gone.
 func (t *Table) sweep(x *index.Snapshot) {
-	for id, k := range t.known {
-		if _, there := x.Get(id); !there && !k.coming {
+	for id, list := range t.known {
+		if _, there := x.Get(id); !there && !list[0].coming {
 			delete(t.known, id)
 		}
 	}
@@ -118,7 +111,7 @@ func (t *Table) Vector(it index.Item) []float32 {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for k := t.known[it.ID]; k != nil; k = k.before {
+	for _, k := range t.known[it.ID] {
 		if slices.Equal(k.code, it.Code) {
 			return k.vector
 		}
