@@ -31,7 +31,7 @@ type Part struct {
 func Collect(
 	n, bits int, fingerprint hamming.Fingerprint, f Filter, each func(take func(Part) error) error,
 ) (*Snapshot, error) {
-	b, columns := newBuilder(0, bits), f.columns()
+	b, columns := newBuilder(0, bits), f.Names()
 	var it Item
 	err := each(func(p Part) error {
 		first := b.ids.len()

@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 	"sort"
 	"strconv"
@@ -126,20 +125,8 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 	return set
 }
 
-// Names returns the names that the filter uses, besides the id, in order of appearance, each with a filter for the
-// items that have it.
-func (f Filter) Names() iter.Seq2[string, Filter] {
-	return func(yield func(string, Filter) bool) {
-		for _, name := range f.columns() {
-			if !yield(name, Filter{&Condition{Op: "has", Name: name}}) {
-				return
-			}
-		}
-	}
-}
-
-// columns returns the names that the filter uses, besides the id, without repetitions.
-func (f Filter) columns() []string {
+// Names returns the names that the filter uses, besides the id, in order of appearance.
+func (f Filter) Names() []string {
 	var names []string
 	if f.Condition != nil {
 		f.names(func(name string) {

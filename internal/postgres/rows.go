@@ -269,9 +269,9 @@ func scanItem(rows pgx.Rows, code hamming.Codes) (index.Item, error) {
 // CheckNames refuses a filter on a name that no item of a table has, as an index does: it is more likely misspelled
 // than meant, and a database finds nothing in silence, or everything with "not". An empty table takes any name.
 func (t *Table) CheckNames(ctx context.Context, f index.Filter) error {
-	for name, has := range f.Names() {
+	for _, name := range f.Names() {
 		where := &filter{}
-		condition, err := where.sql(has)
+		condition, err := where.sql(index.Filter{Condition: &index.Condition{Op: "has", Name: name}})
 		if err != nil {
 			return err
 		}

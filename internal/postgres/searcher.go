@@ -132,7 +132,7 @@ func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.
 		a.Results[i].Hits = make([]api.Hit, len(hits))
 		for j, h := range hits {
 			it := items[h.ID]
-			search.FillHit(&a.Results[i].Hits[j], &h, &it, o, search.Distances{Detail: detail, Weighted: detail})
+			search.FillHit(&a.Results[i].Hits[j], &h, &it, o, detail, detail)
 		}
 	}
 	return nil

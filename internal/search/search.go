@@ -155,6 +155,7 @@ func (x *Items) results(
 	if err != nil {
 		return nil, err
 	}
+	detail := x.Snapshot.Detail() > 0
 	results := make([]api.Result, len(found))
 	for i := range found {
 		r := &results[i]
@@ -163,7 +164,7 @@ func (x *Items) results(
 			Hits: make([]api.Hit, len(found[i].Hits)), Tied: found[i].Tied, Why: whys[i],
 		}
 		for j := range r.Hits {
-			FillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o, x.shown(q))
+			FillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o, detail, detail || q.rank != api.Hamming)
 		}
 		items = items[len(r.Hits):]
 		if r.Tied > 0 && len(r.Hits) > 0 {
@@ -181,21 +182,13 @@ func (x *Items) results(
 	return results, nil
 }
 
-// Distances says which distances a hit has beside that of its bits.
-type Distances struct{ Detail, Weighted bool }
-
-func (x *Items) shown(q *queries) Distances {
-	detail := x.Snapshot.Detail() > 0
-	return Distances{Detail: detail, Weighted: detail || q.rank != api.Hamming}
-}
-
-// FillHit fills in a hit of an answer from a hit of the index.
-func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options, d Distances) {
+// FillHit fills in a hit of an answer from a hit of the index, which may have a distance of detail and one by weights.
+func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options, detail, weighted bool) {
 	to.ID, to.Distance = api.ID(h.ID.String()), h.Distance
-	if d.Detail {
+	if detail {
 		to.DetailDistance = &h.DetailDistance
 	}
-	if d.Weighted {
+	if weighted {
 		to.MarginDistance = &h.MarginDistance
 	}
 	if (o.Rerank != "" || o.Ties == api.Vectors) && !math.IsInf(h.Score, 0) {

@@ -164,11 +164,10 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 	for _, it := range items {
 		byID[it.ID] = it
 	}
-	shown := search.Distances{Detail: o.Detail() > 0, Weighted: asked.weighted()}
 	r.Hits = make([]api.Hit, len(found.Hits))
 	for i := range found.Hits {
 		it := byID[found.Hits[i].ID]
-		search.FillHit(&r.Hits[i], &found.Hits[i], &it, options, shown)
+		search.FillHit(&r.Hits[i], &found.Hits[i], &it, options, o.Detail() > 0, asked.weighted())
 	}
 	if options.Explain && len(r.Hits) > 0 {
 		r.Why = o.why(q, byID[found.Hits[0].ID])
