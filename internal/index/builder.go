@@ -75,12 +75,12 @@ func FromCodes(c hamming.Codes) *Snapshot {
 // their values, for messages.
 func (b *builder) describe(pos uint32, it *Item, columns []string) {
 	wanted := func(name string) bool { return columns == nil || slices.Contains(columns, name) }
-	if it.Label != "" && wanted(labelName) {
-		b.set(pos, labelName, String(it.Label))
+	if it.Label != "" && wanted(LabelName) {
+		b.set(pos, LabelName, String(it.Label))
 	}
-	if len(it.Tags) > 0 && wanted(tagName) {
+	if len(it.Tags) > 0 && wanted(TagName) {
 		for _, tag := range it.Tags {
-			b.set(pos, tagName, String(tag))
+			b.set(pos, TagName, String(tag))
 		}
 	}
 	for name, v := range it.Attributes { // one value per name, so the order does not matter

@@ -29,12 +29,6 @@ type Count struct {
 	Items int
 }
 
-// The names of labels and tags, for Facet.
-const (
-	LabelName = labelName
-	TagName   = tagName
-)
-
 // Facet summarises the values under a name, which is LabelName, TagName or an attribute, among the items that match a
 // filter. It returns at most top texts and a histogram with the given number of parts.
 func (s *Snapshot) Facet(name string, f Filter, top, parts int) Facet {

@@ -15,11 +15,11 @@ import (
 // Names that every item has and no attribute may use.
 const (
 	idName    = "id"
-	labelName = "label"
-	tagName   = "tag"
+	LabelName = "label"
+	TagName   = "tag"
 )
 
-var reserved = []string{idName, labelName, tagName}
+var reserved = []string{idName, LabelName, TagName}
 
 // Filter selects the items a search may return. It is a tree of comparisons, evaluated per segment as bitmaps, so
 // answers are exact: a search returns k items whenever that many match. The zero Filter lets everything through.
@@ -76,10 +76,10 @@ func IDs(ids ...ID) Filter {
 }
 
 // Label returns a filter for items with one of the labels.
-func Label(labels ...string) Filter { return memberOf(labelName, labels, String) }
+func Label(labels ...string) Filter { return memberOf(LabelName, labels, String) }
 
 // Tag returns a filter for items with at least one of the tags.
-func Tag(tags ...string) Filter { return memberOf(tagName, tags, String) }
+func Tag(tags ...string) Filter { return memberOf(TagName, tags, String) }
 
 func memberOf[T any](name string, list []T, value func(T) Value) Filter {
 	n := &Condition{Op: "in", Name: name}

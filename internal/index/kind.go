@@ -180,7 +180,7 @@ func (s *Snapshot) checkNode(n *Condition) error {
 	if kind == 0 {
 		return &FilterError{Name: n.Name, Known: s.Attributes()}
 	}
-	if n.Name == labelName || n.Name == tagName {
+	if n.Name == LabelName || n.Name == TagName {
 		return nil // any text is fine
 	}
 	for _, v := range n.Values {

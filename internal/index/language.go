@@ -225,7 +225,7 @@ func (p *parser) literal(field, op string) Value {
 		switch {
 		case field == idName && whole:
 			v = String(strconv.FormatInt(n, 10))
-		case field != labelName && field != tagName:
+		case field != LabelName && field != TagName:
 			v = Number(p.value)
 		}
 	case p.kind == name && (p.token == "true" || p.token == "false") && p.text[p.at] != '`':

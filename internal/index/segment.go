@@ -72,9 +72,9 @@ func (s *segment) item(pos uint32) Item {
 	for _, name := range s.ordered {
 		s.columns[name].values(pos, func(v Value) {
 			switch name {
-			case labelName:
+			case LabelName:
 				it.Label = v.text
-			case tagName:
+			case TagName:
 				it.Tags = append(it.Tags, v.text)
 			default:
 				if it.Attributes == nil {

@@ -1,9 +1,9 @@
 // Package store keeps an index in a file, in which acknowledged writes survive a kill and a power cut.
 //
 // The file is a bbolt database with the items in order of their ids, many to a block (block.go), every value under a
-// checksum. Opening reads the whole file once, checks it (boltpages.go, contents.go) and builds the index in memory, which
-// answers all searches. A write goes to disk first, in one transaction, then to memory. Short-lived programs can leave
-// the items on disk and read only what they need (selection.go). docs/formats.md draws the file.
+// checksum. Opening reads the whole file once, checks it (boltpages.go, contents.go) and builds the index in memory,
+// which answers all searches. A write goes to disk first, in one transaction, then to memory. Short-lived programs can
+// leave the items on disk and read only what they need (selection.go). docs/formats.md draws the file.
 package store
 
 import (
