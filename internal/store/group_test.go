@@ -117,3 +117,35 @@ func TestGroupsKeepOutcomesApart(t *testing.T) {
 		}
 	}
 }
+
+// TestWritesAfterDeletions: a write lands in its place although one before it, in the same transaction, emptied the
+// pages there.
+func TestWritesAfterDeletions(t *testing.T) {
+	b := index.NewBatch(64)
+	for i := range 20_000 {
+		b.Append(index.Item{ID: index.Int(int64(10 * i)), Code: []uint64{uint64(i)}})
+	}
+	for _, at := range []int64{50_005, 99_995, 149_985, 149_995} {
+		s, path := create(t, Options{Bits: 64, Items: b, Index: index.Config{Tables: -1}})
+		w := expected{}
+		w.put(b)
+		var gone []index.ID
+		for i := int64(50_000); i < 150_000; i += 10 {
+			gone = append(gone, index.Int(i))
+			delete(w, index.Int(i))
+		}
+		more := one(fmt.Sprint(at), 7, "new")
+		w.put(more)
+		e, err := newEdits(more, true)
+		ok(t, err)
+		s.write.Lock()
+		s.commitGroup([]*pending{
+			{ctx: ctx, edits: &edits{ids: gone}, publish: s.forget(gone)},
+			{ctx: ctx, edits: e, publish: func(ctx context.Context) error { return s.index.Upsert(ctx, more) }},
+		})
+		s.write.Unlock()
+		w.has(t, s)
+		ok(t, s.Close())
+		w.has(t, open(t, path, OpenOptions{Index: index.Config{Tables: -1}}))
+	}
+}

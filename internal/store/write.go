@@ -285,12 +285,15 @@ func (c *change) apply(ctx context.Context, e *edits) error {
 
 // blockOf returns the block for an id: the last one that begins at or before its key, or the first.
 func blockOf(cursor *bolt.Cursor, key []byte) (k, v []byte) {
-	k, v = cursor.Seek(key)
-	if k == nil {
+	if first, _ := cursor.First(); first == nil || bytes.Compare(key, first) < 0 {
+		return cursor.First()
+	}
+	if k, v = cursor.Seek(key); k == nil {
 		return cursor.Last()
-	} else if !bytes.Equal(k, key) {
-		if k, v = cursor.Prev(); k == nil {
-			return cursor.First()
+	}
+	if !bytes.Equal(k, key) { // there is one before it, maybe behind pages that this transaction emptied
+		for k, v = cursor.Prev(); k == nil; {
+			k, v = cursor.Prev()
 		}
 	}
 	return k, v
