@@ -137,19 +137,17 @@ func interval(op string, first, after, n int) (lo, hi int) {
 	return first, after // =, in
 }
 
-// compares reports whether an operator holds for the sign of a comparison.
+// compares reports whether an operator holds for the sign of a comparison: for one text beside the value.
 func compares(op string, sign int) bool {
-	switch op {
-	case "<":
-		return sign < 0
-	case "<=":
-		return sign <= 0
-	case ">":
-		return sign > 0
-	case ">=":
-		return sign >= 0
+	first, after := 0, 0
+	if sign < 0 {
+		first = 1
 	}
-	return sign == 0 // =, in
+	if sign <= 0 {
+		after = 1
+	}
+	lo, hi := interval(op, first, after, 1)
+	return lo < hi
 }
 
 // readMoments parses the texts that are dates.
