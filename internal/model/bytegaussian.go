@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"hashgrove/internal/vectors"
@@ -151,24 +152,13 @@ func (m *ByteGaussian) code(c *codec) {
 	values(c, true, &m.Anchors, int64(m.Rows)*int64(m.Cols))
 }
 
-// hasBytes reports whether an encoder has columns of bytes.
-func hasBytes(e Encoder) bool {
-	m, ok := e.(*Mapped)
-	return ok && anyBytes(m.Maps)
-}
-
+// anyBytes reports whether there are columns of bytes among maps.
 func anyBytes(maps []Map) bool {
-	for _, m := range maps {
-		switch m := m.(type) {
-		case *ByteGaussian:
-			return true
-		case *Extension:
-			if anyBytes(m.Maps) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(maps, func(m Map) bool {
+		_, bytes := m.(*ByteGaussian)
+		within, ok := m.(*Extension)
+		return bytes || ok && anyBytes(within.Maps)
+	})
 }
 
 // toByte returns the byte of a value: x / step, rounded. NaN, which no encoder takes, becomes -127.

@@ -35,20 +35,10 @@ const kindDetailed = "detailed"
 func (e *Detailed) Kind() string { return kindDetailed }
 
 // Dim implements Encoder.
-func (e *Detailed) Dim() int {
-	if e.Class == nil {
-		return 0
-	}
-	return e.Class.Dim()
-}
+func (e *Detailed) Dim() int { return e.Class.Dim() }
 
 // Bits implements Encoder.
-func (e *Detailed) Bits() int {
-	if e.Class == nil || e.Detail == nil {
-		return 0
-	}
-	return e.Class.Bits() + e.Detail.Bits()
-}
+func (e *Detailed) Bits() int { return e.Class.Bits() + e.Detail.Bits() }
 
 // Check implements Encoder.
 func (e *Detailed) Check() error {

@@ -42,14 +42,15 @@ const fileVersion = 7
 
 // versionOf returns the version of the file of a model.
 func versionOf(m *Model) uint32 {
+	mapped, _ := m.Encoder.(*Mapped)
 	switch {
-	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil || hasBytes(m.Encoder):
+	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil || mapped != nil && anyBytes(mapped.Maps):
 		return 7
 	case extensions(m.Encoder) > 0 || !plainBins(m.Encoder):
 		return 5
 	case m.Pictures != nil:
 		return 4
-	case m.Encoder.Kind() == kindMapped:
+	case mapped != nil:
 		return 3
 	case m.Features != nil:
 		return 2

@@ -105,22 +105,11 @@ func (l *Linear) Check(dim int) error {
 		return fmt.Errorf("hyperplane of %d weights for vectors of %d dimensions", len(l.Weight), dim)
 	}
 	// The score stays within 2^62, so no partial sum can overflow.
-	const limit = 1 << 62
-	bound := uint64(l.Bias)
-	if l.Bias < 0 {
-		bound = -bound
-	}
+	bound := uint64(max(l.Bias, -l.Bias)) // 2^63 at most, even if the negative of the least number overflows
 	for _, w := range l.Weight {
-		if bound > limit {
-			break
-		}
-		if w < 0 {
-			bound += uint64(-int64(w)) * (vectors.Bins - 1)
-		} else {
-			bound += uint64(w) * (vectors.Bins - 1)
-		}
+		bound += uint64(max(int64(w), -int64(w))) * (vectors.Bins - 1) // below 2^63 for all weights
 	}
-	if bound > limit {
+	if bound > 1<<62 {
 		return fmt.Errorf("hyperplane with bias %d whose score can pass 2^62", l.Bias)
 	}
 	return nil

@@ -45,20 +45,10 @@ func Compose(e Encoder, maps ...Map) Encoder {
 func (e *Mapped) Kind() string { return kindMapped }
 
 // Dim implements Encoder.
-func (e *Mapped) Dim() int {
-	if len(e.Maps) == 0 || e.Maps[0] == nil {
-		return 0
-	}
-	return e.Maps[0].dim()
-}
+func (e *Mapped) Dim() int { return e.Maps[0].dim() }
 
 // Bits implements Encoder.
-func (e *Mapped) Bits() int {
-	if e.Encoder == nil {
-		return 0
-	}
-	return e.Encoder.Bits()
-}
+func (e *Mapped) Bits() int { return e.Encoder.Bits() }
 
 // Check implements Encoder.
 func (e *Mapped) Check() error {

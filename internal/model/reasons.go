@@ -55,89 +55,74 @@ func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 	return reasons[:max(0, min(most, len(reasons)))], nil
 }
 
-// path is a vector's path through a tree: the nodes, the leaf, and its vote.
-type path struct {
-	nodes []int
-	leaf  int
-	vote  bool
+// split is a test of trees.
+type split struct {
+	feature uint32
+	bin     uint8
 }
 
-// signed returns the weight of a tree with the sign of the vote.
-func (p path) signed(w int32) int64 {
-	if p.vote {
-		return int64(w)
-	}
-	return -int64(w)
-}
-
-func descend(m *Binned, e *Ensemble, tree int, x []float32) path {
-	base, node := tree*Splits(e.Depth), 0
-	p := path{}
+// descend returns the nodes on a vector's way down a tree, the leaf last, and the weight of the tree with the sign of
+// its vote.
+func descend(m *Binned, e *Ensemble, tree int, x []float32) (nodes []int, vote int64) {
+	splits, node := Splits(e.Depth), 0
 	for range e.Depth {
-		p.nodes = append(p.nodes, node)
-		j := e.Feature[base+node]
+		nodes = append(nodes, node)
+		at := tree*splits + node
+		j := int(e.Feature[at])
 		node = 2*node + 1
-		if m.Quantizer.Scale(int(j)).Bin(x[j]) > e.Bin[base+p.nodes[len(p.nodes)-1]] {
+		if m.Quantizer.Scale(j).Bin(x[j]) > e.Bin[at] {
 			node++
 		}
 	}
-	p.leaf = node - Splits(e.Depth)
-	p.vote = e.Leaf[tree*LeafWords(e.Depth)+p.leaf>>6]>>(p.leaf&63)&1 != 0
-	return p
+	vote = int64(e.Weight[tree])
+	if e.leaf(tree, node-splits) == 0 {
+		vote = -vote
+	}
+	return append(nodes, node), vote
 }
 
 func treeReasons(m *Binned, e *Ensemble, a, b []float32) []Reason {
-	trees := e.Trees()
-	pathA, pathB := make([]path, trees), make([]path, trees)
-	scoreA, scoreB := int64(0), int64(0)
-	for q := range trees {
-		pathA[q], pathB[q] = descend(m, e, q, a), descend(m, e, q, b)
-		scoreA += pathA[q].signed(e.Weight[q])
-		scoreB += pathB[q].signed(e.Weight[q])
-	}
-	bitA, bitB := scoreA >= 0, scoreB >= 0
-	type split struct {
-		feature uint32
-		bin     uint8
-	}
+	positive := [2]bool{score(m, e, a) >= 0, score(m, e, b) >= 0}
 	weight := map[split]int64{}
-	var order []split
-	for q := range trees {
-		if pathA[q].vote != bitA || pathB[q].vote != bitB {
+	for q := range e.Trees() {
+		nodes, voteA := descend(m, e, q, a)
+		other, voteB := descend(m, e, q, b)
+		if voteA > 0 != positive[0] || voteB > 0 != positive[1] {
 			continue
 		}
-		// Up to the node where the paths part, or to the leaf.
-		common := 0
-		for common < e.Depth && pathA[q].nodes[common] == pathB[q].nodes[common] {
+		common := 0 // up to the node where the ways part, or the leaf
+		for common < e.Depth && nodes[common+1] == other[common+1] {
 			common++
 		}
-		nodes := pathA[q].nodes[:common]
-		switch {
-		case bitA != bitB:
-			nodes = nodes[common-1:]
-		case pathA[q].leaf != pathB[q].leaf:
-			nodes = nodes[:common-1] // where they part is no reason to agree
+		if positive[0] != positive[1] {
+			nodes = nodes[common : common+1]
+		} else { // where they part is no reason to agree
+			nodes = nodes[:common]
 		}
 		for _, node := range nodes {
 			at := q*Splits(e.Depth) + node
-			if e.Bin[at] == 255 {
-				continue // sends every vector left: no test at all
+			if e.Bin[at] < noTest {
+				weight[split{e.Feature[at], e.Bin[at]}] += int64(e.Weight[q])
 			}
-			s := split{e.Feature[at], e.Bin[at]}
-			if _, ok := weight[s]; !ok {
-				order = append(order, s)
-			}
-			weight[s] += int64(e.Weight[q])
 		}
 	}
-	reasons := make([]Reason, len(order))
-	for i, s := range order {
+	var reasons []Reason
+	for s, w := range weight {
 		j := int(s.feature)
 		edge := m.Quantizer.Scale(j).Edge(s.bin) // -Inf for the bin of missing values, which JSON cannot express
 		edge = max(-math.MaxFloat32, min(edge, math.MaxFloat32))
-		reasons[i] = Reason{Feature: j, Threshold: edge, A: a[j], B: b[j], Weight: weight[s]}
+		reasons = append(reasons, Reason{Feature: j, Threshold: edge, A: a[j], B: b[j], Weight: w})
 	}
 	return reasons
+}
+
+// score returns the score of trees.
+func score(m *Binned, e *Ensemble, x []float32) (sum int64) {
+	for q := range e.Trees() {
+		_, vote := descend(m, e, q, x)
+		sum += vote
+	}
+	return sum
 }
 
 func linearReasons(m *Binned, l *Linear, a, b []float32) []Reason {
@@ -177,11 +162,7 @@ func (m *Binned) Score(k int, x []float32) int64 {
 		}
 		return score
 	case *Ensemble:
-		score := int64(0)
-		for q, w := range f.Weight {
-			score += descend(m, f, q, x).signed(w)
-		}
-		return score
+		return score(m, f, x)
 	}
 	panic(fmt.Sprintf("model: the score of a %T", m.Functions[k]))
 }
