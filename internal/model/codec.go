@@ -54,6 +54,9 @@ func (c *codec) next(n int64) []byte {
 	return b
 }
 
+// rest returns all that is left to read.
+func (c *codec) rest() []byte { return c.next(int64(len(c.b))) }
+
 // number takes a number at v.
 func (c *codec) number(v any) {
 	if b := c.next(int64(binary.Size(v))); b == nil {

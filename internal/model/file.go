@@ -2,8 +2,6 @@ package model
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,49 +86,85 @@ func Write(w io.Writer, m *Model) error {
 		return fmt.Errorf("names and statistics take %d bytes, and at most %d are allowed: leave out the feature names",
 			len(info), maxInfo)
 	}
-	e := m.Encoder
-	head := append([]byte{uint8(len(e.Kind()))}, e.Kind()...)
-	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
-	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
 	version := versionOf(m)
 	out := fileio.NewWriter(w, fileio.Model, version) // keeps the first error for Close
-	c := new(codec)
-	put := func(tag string) {
-		_ = out.Section(tag, c.b)
-		c.b = c.b[:0]
+	mark := m.Fingerprint()
+	_ = m.sections(version, &mark, func(tag string, _ int, part func(c *codec)) error {
+		c := new(codec)
+		if part(c); tag == "info" {
+			c.b = info
+		}
+		return out.Section(tag, c.b)
+	})
+	return out.Close()
+}
+
+// sections goes through the sections of a file, of which each takes those since its version; limit is the most bytes of
+// a section. It leaves the text of the info to its caller.
+func (m *Model) sections(
+	version uint32, mark *hamming.Fingerprint, each func(tag string, limit int, part func(c *codec)) error,
+) (err error) {
+	var dim, bits int
+	since := func(first uint32, tag string, limit int, part func(c *codec)) {
+		if err == nil && version >= first {
+			err = each(tag, limit, part)
+		}
 	}
-	c.b = head
-	put("head")
-	c.b = info
-	put("info")
-	if version > 1 {
-		if m.Features != nil {
+	since(1, "head", 64, func(c *codec) {
+		if !c.reading {
+			dim, bits = m.Encoder.Dim(), m.Encoder.Bits()
+		}
+		codeEncoder(c, &m.Encoder, "")
+		c.size(&dim)
+		if c.size(&bits); bits > hamming.MaxBits {
+			c.fail(fmt.Errorf("%d bits, outside of 1 to %d", bits, hamming.MaxBits))
+		}
+	})
+	since(1, "info", maxInfo, func(c *codec) {
+		if c.reading {
+			info, err := parseInfo(c.rest())
+			m.Info = info
+			c.fail(err)
+		}
+	})
+	since(2, "feat", maxFeatures, func(c *codec) {
+		if c.reading && (version < 3 || len(c.b) > 0) {
+			features, err := feature.Parse(bytes.Clone(c.rest()))
+			m.Features = features
+			c.fail(err)
+		} else if !c.reading && m.Features != nil {
 			c.b = feature.Append(nil, m.Features)
 		}
-		put("feat")
-	}
-	if version > 3 {
+	})
+	since(4, "pict", preparationBytes, func(c *codec) {
+		if c.reading && (version < 5 || len(c.b) > 0) {
+			m.Pictures = new(picture.Preparation)
+		}
 		if m.Pictures != nil {
 			codePreparation(c, m.Pictures)
 		}
-		put("pict")
+	})
+	since(1, "base", maxMapBytes, func(c *codec) { m.Encoder.base(c, dim) })
+	for k := range bits {
+		since(1, "bit ", maxMapBytes, func(c *codec) { m.Encoder.bit(c, dim, k) })
 	}
-	e.base(c, e.Dim())
-	put("base")
-	for k := range e.Bits() {
-		e.bit(c, e.Dim(), k)
-		put("bit ")
-	}
-	if version > 6 {
+	since(7, "rank", maxRanking, func(c *codec) {
+		if c.reading && len(c.b) > 0 {
+			m.Ranking = &Ranking{Codes: hamming.NewCodes(0, m.ClassBits())}
+		}
 		if m.Ranking != nil {
 			m.Ranking.code(c)
 		}
-		put("rank")
-	}
-	mark := m.Fingerprint()
-	c.b = mark[:]
-	put("mark")
-	return out.Close()
+	})
+	since(1, "mark", len(mark), func(c *codec) {
+		if have := m.Encoder.Dim(); have != dim {
+			c.fail(fmt.Errorf("%d dimensions of %d", have, dim))
+		}
+		for i := range mark {
+			c.number(&mark[i])
+		}
+	})
+	return err
 }
 
 // WriteFile writes a model to a file, all or nothing.
@@ -149,120 +183,32 @@ func Read(r io.Reader) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := in.Expect("head", 64)
+	m, mark := new(Model), hamming.Fingerprint{}
+	err = m.sections(in.Version, &mark, func(tag string, limit int, part func(c *codec)) error {
+		b, err := in.Expect(tag, limit)
+		if err != nil {
+			return err
+		}
+		c := read(b)
+		part(c)
+		if err = c.end(); err == nil || errors.Is(err, fileio.ErrKind) || message.Is(err, "codebook-features") {
+			return err
+		}
+		return in.Damaged("%v", err)
+	})
 	if err != nil {
 		return nil, err
-	}
-	m := new(Model)
-	var dim, bits int
-	c := read(b)
-	codeEncoder(c, &m.Encoder, "")
-	c.size(&dim)
-	c.size(&bits)
-	if err := c.end(); errors.Is(err, errBoosted) {
-		return nil, err
-	} else if err != nil {
-		return nil, in.Damaged("%v", err)
-	}
-	if bits > hamming.MaxBits {
-		return nil, in.Damaged("%d bits, outside of 1 to %d", bits, hamming.MaxBits)
-	}
-	if b, err = in.Expect("info", maxInfo); err != nil {
-		return nil, err
-	}
-	if m.Info, err = parseInfo(b); err != nil {
-		return nil, in.Damaged("%v", err)
-	}
-	if err := m.readPictures(in); err != nil {
-		return nil, err
-	}
-	if b, err = in.Expect("base", maxMapBytes); err != nil {
-		return nil, err
-	}
-	c = read(b)
-	m.Encoder.base(c, dim)
-	if err := c.end(); err != nil {
-		return nil, in.Damaged("%v", err)
-	}
-	for k := range bits {
-		if b, err = in.Expect("bit ", maxMapBytes); err != nil {
-			return nil, err
-		}
-		c = read(b)
-		m.Encoder.bit(c, dim, k)
-		if err := c.end(); err != nil {
-			return nil, in.Damaged("bit %d: %v", k, err)
-		}
-	}
-	if have := m.Encoder.Dim(); have != dim {
-		return nil, in.Damaged("%d dimensions of %d", have, dim)
-	}
-	if in.Version > 6 {
-		if b, err = in.Expect("rank", maxRanking); err != nil {
-			return nil, err
-		}
-		if len(b) > 0 {
-			m.Ranking = &Ranking{Codes: hamming.NewCodes(0, m.ClassBits())}
-			c = read(b)
-			m.Ranking.code(c)
-			if err := c.end(); err != nil {
-				return nil, in.Damaged("%v", err)
-			}
-		}
 	}
 	if v := versionOf(m); v != in.Version {
 		return nil, in.Damaged("version %d of a model that makes a file of version %d", in.Version, v)
 	}
-	mark, err := in.Expect("mark", len(hamming.Fingerprint{}))
-	if err != nil {
-		return nil, err
-	}
 	if err := m.Check(); err != nil {
 		return nil, in.Damaged("%v", err)
 	}
-	if f := m.Fingerprint(); string(mark) != string(f[:]) {
-		return nil, in.Damaged("the fingerprint is %x, and that of the hash functions %v", mark, f.Full())
+	if f := m.Fingerprint(); mark != f {
+		return nil, in.Damaged("the fingerprint is %x, and that of the hash functions %v", mark[:], f.Full())
 	}
-	if err := in.End(); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// readPictures reads how pictures become vectors.
-func (m *Model) readPictures(in *fileio.Reader) error {
-	if in.Version > 1 {
-		b, err := in.Expect("feat", maxFeatures)
-		if err != nil {
-			return err
-		}
-		if in.Version < 3 || len(b) > 0 {
-			m.Features, err = feature.Parse(bytes.Clone(b))
-			if message.Is(err, "codebook-features") {
-				return err
-			}
-			if err != nil {
-				return in.Damaged("%v", err)
-			}
-		}
-	}
-	if in.Version > 3 {
-		b, err := in.Expect("pict", preparationBytes)
-		if err != nil {
-			return err
-		}
-		if in.Version < 5 || len(b) > 0 {
-			c := read(b)
-			m.Pictures = new(picture.Preparation)
-			codePreparation(c, m.Pictures)
-			if err := cmp.Or(c.end(), m.Pictures.Check()); errors.Is(err, errAveraged) {
-				return err
-			} else if err != nil {
-				return in.Damaged("%v", err)
-			}
-		}
-	}
-	return nil
+	return m, in.End()
 }
 
 // ReadFile reads a model from a file.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
@@ -125,44 +126,19 @@ func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, d
 		return err
 	}
 	if l, ok := f.(*Linear); ok {
-		return l.blocks(ctx, x, threads, func(lo int, scores []int64) {
+		return par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
+			scores := slices.Repeat([]int64{l.Bias}, hi-lo)
+			for j, w := range l.Weight {
+				for r, b := range x.Column(j)[lo:hi] {
+					scores[r] += int64(w) * int64(b)
+				}
+			}
 			for r, s := range scores {
 				dst[lo+r] = 1 + 2*int8(s>>63)
 			}
 		})
 	}
-	return f.(*Ensemble).blocks(ctx, x, threads, func(p *plan, s *scratch, lo, hi int) {
-		var code [64]set
-		p.encode(0, s, &code)
-		for r := range dst[lo:hi] {
-			dst[lo+r] = int8(code[r%64][r/64]>>63)*2 - 1
-		}
-	})
-}
-
-// blocks calls each with the scores of runs of rows.
-func (l *Linear) blocks(
-	ctx context.Context, x *vectors.Columns, threads int, each func(lo int, scores []int64),
-) error {
-	return par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
-		scores := make([]int64, hi-lo)
-		for r := range scores {
-			scores[r] = l.Bias
-		}
-		for j, w := range l.Weight {
-			for r, b := range x.Column(j)[lo:hi] {
-				scores[r] += int64(w) * int64(b)
-			}
-		}
-		each(lo, scores)
-	})
-}
-
-// blocks calls each for blocks of rows, with a plan for this ensemble and the planes of the rows.
-func (e *Ensemble) blocks(
-	ctx context.Context, x *vectors.Columns, threads int, each func(p *plan, s *scratch, lo, hi int),
-) error {
-	fs := []*Ensemble{e}
+	fs := []*Ensemble{f.(*Ensemble)}
 	columns := columnsOf(fs)
 	places := make([]uint32, len(columns))
 	for c := range places {
@@ -180,7 +156,11 @@ func (e *Ensemble) blocks(
 			gather(&s.planes[w], &bins)
 			transpose(&s.planes[w])
 		}
-		each(p, s, lo, hi)
+		var code [64]set
+		p.encode(0, s, &code)
+		for r := range dst[lo:hi] {
+			dst[lo+r] = int8(code[r%64][r/64]>>63)*2 - 1
+		}
 	})
 }
 

@@ -172,4 +172,5 @@ func codePreparation(c *codec, p *picture.Preparation) {
 	}
 	p.Width, p.Height, p.Channels = int(width), int(height), int(channels)
 	p.Planar, p.Squash, p.Mirrored = flags&flagPlanar != 0, flags&flagSquash != 0, flags&flagMirrored != 0
+	c.fail(p.Check())
 }
