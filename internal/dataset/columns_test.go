@@ -3,12 +3,10 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
 
-	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
 
@@ -168,33 +166,5 @@ func TestTagsAlone(t *testing.T) {
 	}
 	if _, err := Open(Spec{Paths: []string{dir + "/a.csv"}, Label: "label", Tags: tags, TagsAlone: true}); err == nil {
 		t.Error("labels were named, and only tags were to count")
-	}
-}
-
-// TestLabelsLikeMeasurements: a column of measurements as the label is doubted.
-func TestLabelsLikeMeasurements(t *testing.T) {
-	dir := t.TempDir()
-	warnings := func(content string, spec Spec) string {
-		spec.Paths = []string{fileOf(t, dir, "a.csv", content)}
-		s, err := Open(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := supervision.Scan(context.Background(), s, supervision.ScanOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(d.Warnings, "; ")
-	}
-	var widths, stars strings.Builder
-	for i := range 24 {
-		fmt.Fprintf(&widths, "%d,7,%.1f,a\n", i, 0.1+0.2*float64(i%12))
-		fmt.Fprintf(&stars, "%d,7,%.1f,a\n", i, 0.5+0.5*float64(i%8))
-	}
-	if got := warnings(widths.String(), Spec{Label: "3"}); unnamed(got, "12", "column 3") != "" {
-		t.Errorf("widths: %s", got)
-	}
-	if got := warnings(stars.String(), Spec{Label: "3"}); strings.Contains(got, "column 3") {
-		t.Errorf("stars: %s", got)
 	}
 }

@@ -76,9 +76,6 @@ func (s *Set) Columns() Columns { return s.columns }
 func (s *Set) Schema() vectors.Schema {
 	c := s.columns
 	schema := vectors.Schema{Names: s.names, Missing: s.spec.Missing, Files: s}
-	if !s.labels.given() {
-		schema.LabelColumn = c.Label
-	}
 	if c.List && s.spec.Vector != "" {
 		schema.Vector = c.Vector[0]
 	}

@@ -10,7 +10,6 @@ import (
 	"hash"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hashgrove/internal/message"
@@ -124,9 +123,6 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
 	}
 	d.warn()
-	if d.Labels != nil && schema.LabelColumn != "" {
-		d.doubtLabels(schema.LabelColumn)
-	}
 	return d, nil
 }
 
@@ -309,24 +305,6 @@ func (d *Data) warn() {
 		if bare > 0 {
 			say("%d of %s no tags", bare, message.Count(d.Rows, "row has", "rows have"))
 		}
-	}
-}
-
-// doubtLabels warns if the label column looks like measurements: most of its classes are fractions.
-func (d *Data) doubtLabels(column string) {
-	fractions, example := 0, ""
-	for _, name := range d.Labels.Names {
-		v, err := strconv.ParseFloat(name, 64)
-		if err != nil {
-			return
-		}
-		if v != math.Trunc(v) {
-			fractions, example = fractions+1, name
-		}
-	}
-	if n := len(d.Labels.Names); fractions > 2 && 2*fractions > n {
-		d.Warnings = append(d.Warnings,
-			fmt.Sprintf("%d classes such as %s look like measurements: is column %s the label?", n, example, column))
 	}
 }
 

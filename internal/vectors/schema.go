@@ -6,10 +6,6 @@ type Schema struct {
 	Names   []string // of the columns; nil if they have none
 	Missing bool     // NaN means a missing value
 
-	// LabelColumn is the column that the classes come from, by name or by number from 1; "" if they come from
-	// elsewhere.
-	LabelColumn string
-
 	// Vector, Label and Tags are the columns the user named: one that holds whole vectors, one for the classes, one for
 	// the tags. A model remembers them, to read later files the same way.
 	Vector, Label, Tags string
