@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"image"
+	"image/color"
 	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"hashgrove/internal/index"
+	"hashgrove/internal/picture"
 )
 
 // TestPicturesAreWaitedFor asks for a picture before it is made, by the path below the folder.
@@ -20,18 +22,16 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "1.png"), b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	more := t.TempDir() // a second folder
-	if err := os.WriteFile(filepath.Join(more, "3.png"), b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
+	for _, path := range []string{filepath.Join(dir, "1.png"), filepath.Join(more, "3.png")} {
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	x := index.New(8, [32]byte{}, index.Config{})
-	batch := index.NewBatch(8)
-	batch.Append(index.Item{ID: index.Text("1.png"), Code: []uint64{0}})
-	batch.Append(index.Item{ID: index.Text("2.png"), Code: []uint64{0}})
-	batch.Append(index.Item{ID: index.Text("3.png"), Code: []uint64{0}})
+	x, batch := index.New(8, [32]byte{}, index.Config{}), index.NewBatch(8)
+	for _, id := range []string{"1.png", "2.png", "3.png"} {
+		batch.Append(index.Item{ID: index.Text(id), Code: []uint64{0}})
+	}
 	ctx := context.Background()
 	if err := x.Add(ctx, batch); err != nil {
 		t.Fatal(err)
@@ -61,5 +61,24 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 	}
 	if _, unfinished := (*album)(nil).progress(); unfinished {
 		t.Error("without an album pictures are being made")
+	}
+}
+
+// TestPNG: pixels survive, grey and colour.
+func TestPNG(t *testing.T) {
+	for _, channels := range []int{1, 3} {
+		shape := picture.Shape{Width: 2, Height: 1, Channels: channels}
+		made, err := encodePicture(shape.Picture([]uint8{10, 20, 30, 40, 50, 60}[:shape.Values()], nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(made))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := color.NRGBAModel.Convert(img.At(1, 0)).(color.NRGBA)
+		if want := uint8(20 * (1 + channels/3)); img.Bounds().Dx() != 2 || img.Bounds().Dy() != 1 || got.R != want {
+			t.Errorf("%d channels: %v, want %d", channels, got, want)
+		}
 	}
 }

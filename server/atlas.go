@@ -11,8 +11,8 @@ import (
 )
 
 // A map lays codes out in the plane so that codes at a small Hamming distance are close to each other, as UMAP does
-// (McInnes, Healy, Melville, arXiv:1802.03426, 2018) with the kernel and the sampling of LargeVis (Tang, Liu, Zhang, Mei,
-// WWW 2016). Positions y climb
+// (McInnes, Healy, Melville, arXiv:1802.03426, 2018) with the kernel and the sampling of LargeVis (Tang, Liu, Zhang,
+// Mei, WWW 2016). Positions y climb
 //
 //	sum over neighbours (i,j) of log q_ij + sum over others (i,l) of log(1 - q_il),   q_ij = 1/(1 + |y_i - y_j|²).
 //

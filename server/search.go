@@ -92,7 +92,10 @@ func (s *Server) enter(ctx context.Context, long bool) (leave func(), err error)
 		s.long.leave()
 		return nil, err
 	}
-	return func() { s.gate.leave(); s.long.leave() }, nil
+	return func() {
+		s.gate.leave()
+		s.long.leave()
+	}, nil
 }
 
 // checkLimits rejects requests larger than the service allows.
