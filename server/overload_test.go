@@ -1,11 +1,11 @@
 package server_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -60,15 +60,10 @@ func dribble(address, begin, rest string) (string, error) {
 		return "", err
 	}
 	answer, err := io.ReadAll(c)
-	if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return string(answer), errors.New("the service keeps waiting")
 	}
 	return string(answer), nil // reset or closed
-}
-
-func isTimeout(err error) bool {
-	var n net.Error
-	return errors.As(err, &n) && n.Timeout()
 }
 
 // TestSlowBodies lets clients send their bodies byte by byte: the service closes them all, and says why to those who
