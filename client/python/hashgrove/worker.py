@@ -80,7 +80,7 @@ class _Session:
             try:
                 for start, arrays in iter(self.outbox.get, None):
                     self._write(start, arrays)
-            except (OSError, EOFError):  # nobody reads any more
+            except Exception:  # nobody reads any more, or half a frame is written
                 pass
             p.stdin.close()
             try:
@@ -121,7 +121,7 @@ class _Session:
                 waiting = self.pending.get(head["id"]) if "progress" in head else self.pending.pop(head["id"], None)
                 if waiting is not None:
                     waiting.put((head, arrays))
-        except (OSError, ValueError, EOFError, MemoryError):  # whatever ends the stream ends the session
+        except Exception:  # whatever ends the stream ends the session
             self.ending = True
             self.outbox.put(None)
         self.process.stdout.close()
