@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -143,6 +144,7 @@ type crosser struct {
 	whole        []byte // what the file holds
 	items        string
 	past         map[string]string
+	anyWords     bool // a refusal need not name a key
 	sent, passed int
 }
 
@@ -286,7 +288,7 @@ func (x *crosser) outcome(values map[string]string) string {
 		x.past[text] = plainAnswer(a.body) + items
 	case a.StatusCode < 400 || a.StatusCode >= 500 || items != x.items:
 		x.Errorf("%s: status %d, the same items: %v\n%s", text, a.StatusCode, items == x.items, a.body)
-	case strings.Contains(string(a.body), `"code":"invalid"`) && !slices.ContainsFunc(slices.Collect(maps.Keys(x.keys)), named):
+	case !x.anyWords && strings.Contains(string(a.body), `"code":"invalid"`) && !slices.ContainsFunc(slices.Collect(maps.Keys(x.keys)), named):
 		x.Errorf("%s: the refusal names no key: %s", text, a.body)
 	default:
 		x.past[text] = ""
@@ -306,4 +308,75 @@ func (x *crosser) list() string {
 		path = "/v1/server"
 	}
 	return x.must(x.TB, 200, "GET", path, "")
+}
+
+// FuzzKeys sends any set of the keys of any object, of which one has any value. What is accepted is sent again without
+// each of its keys, and with other values of it: if the outcome is always the same, the key has no effect.
+func FuzzKeys(f *testing.F) {
+	models, err := learned()
+	ok(f, err)
+	var all []*crosser
+	for i, c := range crossings(models["shop"].Fingerprint().Full()) {
+		all = append(all, newCrosser(f, c))
+		for at, name := range slices.Sorted(maps.Keys(c.keys)) {
+			for _, value := range c.keys[name] {
+				if needs.Full() || at == 0 {
+					f.Add(uint8(i), uint32(1)<<at, uint32(0), uint8(at), value)
+				}
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, set, second uint32, at uint8, value string) {
+		x := all[int(which)%len(all)]
+		x.TB, x.past, x.anyWords = t, map[string]string{}, true
+		names, values := slices.Sorted(maps.Keys(x.keys)), map[string]string{}
+		for i, name := range names {
+			if set>>i&1 == 1 {
+				values[name] = x.keys[name][int(second>>i&1)%len(x.keys[name])]
+			}
+		}
+		values[names[int(at)%len(names)]] = value
+		accepted := x.outcome(values)
+		finds := strings.HasSuffix(x.path, "/search") || x.method+x.path == "GET/items"
+		if accepted == "" || strings.Contains(accepted, `"missing":1`) ||
+			finds && !strings.Contains(strings.TrimSuffix(accepted, x.items), `"id":`) {
+			return // nothing has an effect on what is not found
+		}
+		if x.body != "" { // the value may have brought more keys
+			var object map[string]json.RawMessage
+			if json.Unmarshal([]byte(x.object(values)), &object) != nil {
+				return
+			}
+			for name, value := range object {
+				values[name] = string(value)
+			}
+		}
+		for name, value := range values {
+			others := append(slices.Clone(x.keys[name]), x.opposite(value))
+			if x.without(values, name) == accepted && !slices.ContainsFunc(others, func(other string) bool {
+				changed := maps.Clone(values)
+				changed[name] = other
+				return x.outcome(changed) != accepted
+			}) {
+				t.Errorf("%s has no effect in %s", name, x.text(values))
+			}
+		}
+	})
+}
+
+// opposite is another value of the same kind, and most often one that is refused.
+func (x *crosser) opposite(value string) string {
+	switch {
+	case x.body == "":
+		return "~?"
+	case value == "true":
+		return "false"
+	case value == "false":
+		return "true"
+	case value[0] == '"':
+		return `"~?"`
+	case strings.Contains("-0123456789", value[:1]):
+		return "-1"
+	}
+	return value
 }
