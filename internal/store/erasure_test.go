@@ -15,25 +15,30 @@ import (
 func TestDeletedItemsAreGone(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	const secret = "private-c0ffee"
-	b := index.NewBatch(64)
-	var ids []index.ID
-	for i := range 2000 {
-		word := "public"
-		if i%10 == 0 {
-			word = secret
-		}
-		it := index.Item{
+	item := func(i int, word string) index.Item {
+		return index.Item{
 			ID: index.Text(fmt.Sprintf("item-%04d-%s", i, word)), Code: []uint64{uint64(i)}, Label: "label " + word,
 			Tags: []string{"tag " + word}, Attributes: map[string]index.Value{"note": index.String("attribute " + word)},
 		}
-		if word == secret {
+	}
+	b := index.NewBatch(64)
+	var ids []index.ID
+	for i := range 2000 {
+		it := item(i, "public")
+		if i%10 == 0 {
+			it = item(i, secret)
 			ids = append(ids, it.ID)
 		}
 		b.Append(it)
 	}
 	ok(t, s.Add(ctx, b))
-	ok(t, s.Upsert(ctx, one("replaced", 1, "old "+secret)))
-	ok(t, s.Upsert(ctx, one("replaced", 1, "new")))
+	for _, label := range []string{"old " + secret, "new"} {
+		replaced := index.NewBatch(64)
+		it := item(1, "public")
+		it.Label = label
+		replaced.Append(it)
+		ok(t, s.Upsert(ctx, replaced))
+	}
 	_, err := s.Delete(ctx, ids...)
 	ok(t, err)
 	early := filepath.Join(filepath.Dir(path), "early")
@@ -53,5 +58,14 @@ func TestDeletedItemsAreGone(t *testing.T) {
 		if n := found(p); n > 0 {
 			t.Errorf("%s: %d traces of deleted items after compacting", filepath.Base(p), n)
 		}
+	}
+	ok(t, s.Close())
+	restored := filepath.Join(filepath.Dir(path), "restored")
+	fine(t)(Restore(ctx, early, restored))
+	s = open(t, restored, OpenOptions{})
+	ok(t, s.Compact(ctx))
+	ok(t, s.Close())
+	if n := found(restored); n > 0 {
+		t.Errorf("%d traces of deleted items in a restored backup after compacting", n)
 	}
 }

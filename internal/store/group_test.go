@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -147,5 +149,60 @@ func TestWritesAfterDeletions(t *testing.T) {
 		w.has(t, s)
 		ok(t, s.Close())
 		w.has(t, open(t, path, OpenOptions{Index: index.Config{Tables: -1}}))
+	}
+}
+
+// TestGroupedWritesEqualSingleOnes makes the same random writes in groups and in sequence.
+func TestGroupedWritesEqualSingleOnes(t *testing.T) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		single, _ := create(t, Options{Bits: 64})
+		grouped, path := create(t, Options{Bits: 64})
+		for range 12 {
+			var group []*pending
+			var changed []int
+			for range 1 + r.IntN(8) {
+				id := fmt.Sprint("i", r.IntN(30))
+				if r.IntN(3) == 0 {
+					n, err := single.Delete(ctx, index.Text(id))
+					ok(t, err)
+					changed = append(changed, n)
+					ids := []index.ID{index.Text(id)}
+					group = append(group, &pending{ctx: ctx, edits: &edits{ids: ids}, publish: grouped.forget(ids)})
+					continue
+				}
+				b := one(id, r.Uint64(), strings.Repeat("x", r.IntN(900)))
+				n, err := single.put(ctx, b, true)
+				ok(t, err)
+				changed = append(changed, n)
+				e, err := newEdits(b, true)
+				ok(t, err)
+				group = append(group, &pending{ctx: ctx, edits: e,
+					publish: func(ctx context.Context) error { return grouped.index.Upsert(ctx, b) }})
+			}
+			grouped.write.Lock()
+			grouped.commitGroup(group)
+			grouped.write.Unlock()
+			for i, w := range group {
+				if ok(t, w.err); w.changed != changed[i] {
+					t.Fatalf("seed %d: a write changed %d items, want %d", seed, w.changed, changed[i])
+				}
+			}
+		}
+		want, err := single.Snapshot().Matches(index.Filter{})
+		ok(t, err)
+		ok(t, single.Close())
+		ok(t, grouped.Close())
+		for _, x := range []*index.Snapshot{grouped.Snapshot(), open(t, path, OpenOptions{}).Snapshot()} {
+			if x.Len() != len(want) {
+				t.Fatalf("seed %d: %d items, want %d", seed, x.Len(), len(want))
+			}
+			for _, h := range want {
+				a, found := x.Get(h.ID)
+				if b := single.Snapshot().Item(h); !found || a.Code[0] != b.Code[0] || a.Label != b.Label {
+					t.Fatalf("seed %d: item %v differs", seed, h.ID)
+				}
+			}
+		}
 	}
 }

@@ -3,7 +3,12 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -18,6 +23,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/testkit/pgtest"
 	"hashgrove/internal/testkit/searchtest"
+	"hashgrove/server/worker"
 )
 
 // local is an index of this process, with the vectors of its items.
@@ -147,6 +153,106 @@ func (x remote) items(ctx context.Context) (list []api.Item, err error) {
 		list = append(list, it)
 	}
 	return list, nil
+}
+
+// pipe is a process such as Python starts: requests of HTTP travel as frames (docs/formats.md).
+type pipe struct {
+	in   *io.PipeWriter
+	out  *io.PipeReader
+	last int
+}
+
+func startPipe(t *testing.T) *pipe {
+	in, toWorker := io.Pipe()
+	fromWorker, out := io.Pipe()
+	go func() {
+		out.CloseWithError(worker.Serve(context.Background(), in, out, 1))
+	}()
+	t.Cleanup(func() { toWorker.Close() })
+	return &pipe{in: toWorker, out: fromWorker}
+}
+
+// ask sends a frame with bytes, and returns the answer with its own.
+func (p *pipe) ask(to any, op string, params any, body []byte, shape ...int) ([]byte, error) {
+	p.last++
+	array := map[string]any{"type": "u1", "shape": append(shape, len(body))}
+	head, err := json.Marshal(map[string]any{"id": p.last, "op": op, "params": params, "arrays": []any{array}})
+	frame := binary.LittleEndian.AppendUint32([]byte("HGW1"), uint32(len(head)))
+	if _, failed := p.in.Write(append(append(frame, head...), body...)); err != nil || failed != nil {
+		return nil, errors.Join(err, failed)
+	}
+	start := make([]byte, 8)
+	if _, err := io.ReadFull(p.out, start); err != nil {
+		return nil, err
+	}
+	var a struct {
+		Result json.RawMessage
+		Error  *api.Error
+		Arrays []struct{ Shape []int }
+	}
+	head = make([]byte, binary.LittleEndian.Uint32(start[4:]))
+	if _, err := io.ReadFull(p.out, head); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(head, &a); err != nil || a.Error != nil {
+		return nil, fmt.Errorf("%s: %w: %+v", op, err, a.Error)
+	}
+	if len(a.Arrays) > 0 {
+		body = make([]byte, a.Arrays[0].Shape[0])
+		if _, err := io.ReadFull(p.out, body); err != nil {
+			return nil, err
+		}
+	}
+	if to == nil {
+		return nil, nil
+	}
+	return body, json.Unmarshal(a.Result, to)
+}
+
+// create makes an empty index in memory.
+func (p *pipe) create(t *testing.T, name string, m *model.Model) {
+	t.Helper()
+	var loaded struct{ Model uint64 }
+	_, err := p.ask(&loaded, "load", map[string]any{}, bytesOf(t, m))
+	if err == nil {
+		_, err = p.ask(nil, "index", map[string]any{"name": name, "model": loaded.Model}, nil)
+	}
+	if err == nil {
+		_, err = p.ask(nil, "vectors", map[string]any{"name": name, "ids": []string{"nobody"}}, make([]byte, searchtest.Dimension), 1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *pipe) client() *http.Client { return &http.Client{Transport: p} }
+
+// RoundTrip implements http.RoundTripper.
+func (p *pipe) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	params := map[string]any{"method": r.Method, "path": r.URL.RequestURI()}
+	if kind := r.Header.Get("Content-Type"); kind != "" {
+		params["headers"] = map[string]string{"Content-Type": kind}
+	}
+	var head struct {
+		Status  int
+		Headers map[string]string
+	}
+	text, err := p.ask(&head, "http", params, body)
+	if err != nil {
+		return nil, err
+	}
+	a := &http.Response{StatusCode: head.Status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(text)), Request: r}
+	for name, value := range head.Headers {
+		a.Header.Set(name, value)
+	}
+	return a, nil
 }
 
 func bytesOf(t *testing.T, m *model.Model) []byte {

@@ -28,7 +28,7 @@ import (
 )
 
 // TestWritesAndSearches makes any writes, of vectors and of codes, to everything that holds items: indexes in memory, laid
-// out in several ways, an index in a file, a service, and in make check a table of PostgreSQL.
+// out in several ways, an index in a file, a service, the process behind Python, and in make check a table of PostgreSQL.
 // It asks all of them the same questions, and the slow definition of a search knows the answers. What fails is made
 // short, and kept in testdata/rapid to be run again.
 func TestWritesAndSearches(t *testing.T) {
@@ -47,7 +47,7 @@ func TestWritesAndSearches(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	tables := startDatabase(t)
+	pipe, tables := startPipe(t), startDatabase(t)
 	sizes := []searchtest.Size{{Bits: 8}, {Bits: 64, Rank: api.Expected}, {Bits: 100}, {Bits: 96, Detail: 32, Rank: api.Margins}}
 	check := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -67,8 +67,11 @@ func TestWritesAndSearches(t *testing.T) {
 		file.Quick()
 		m.must(r, web.AddCollection(t.Context(), server.CollectionOptions{Name: name, Model: bytesOf(t, m.model)}))
 		m.must(r, web.SetVectors(t.Context(), name, []string{"nobody"}, [][]float32{make([]float32, searchtest.Dimension)}))
+		pipe.create(t, name, m.model)
 		tables.create(t, name)
-		m.all = append(m.all, remote{(&client.Client{URL: listening.URL}).Collection(name)})
+		for _, c := range []*client.Client{{URL: listening.URL}, {URL: "http://worker", HTTP: pipe.client()}} {
+			m.all = append(m.all, remote{c.Collection(name)})
+		}
 		for _, x := range m.local {
 			m.all = append(m.all, x)
 		}
