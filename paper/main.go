@@ -41,8 +41,8 @@ const about = `Reproduce a table or figure of the paper from the original files.
              tags, from 0), tags.txt (names of the tags) and split.txt (train or test), a line for each
 
 Every stage is kept in --cache under the digest of its inputs, so an interrupted experiment resumes where it stopped,
-and a failing row does not affect the others. --rows and --methods run only some rows of a table. --short runs a small version on
-built-in pictures. Figures are written as SVG files beside the --output file.`
+and a failing row does not affect the others. --rows and --methods run only some rows of a table. --short runs a small
+version on built-in pictures. Figures are written as SVG files beside the --output file.`
 
 // run runs the experiment that the command line names and prints its table.
 func run(ctx context.Context, args []string) error {

@@ -43,8 +43,8 @@ type checkpoint struct {
 // lockFile exists in a checkpoint's folder while a training uses it. One left behind by a killed process does no harm.
 const lockFile = "lock"
 
-// openCheckpoint makes the folder, or finds what an earlier run left in it, and locks it, so that two trainings with the
-// same output do not destroy each other's bits.
+// openCheckpoint makes the folder, or finds what an earlier run left in it, and locks it, so that two trainings with
+// the same output do not destroy each other's bits.
 func openCheckpoint(t *training) (_ *checkpoint, err error) {
 	folder := t.Checkpoint
 	if err := os.MkdirAll(folder, 0o777); err != nil {

@@ -92,59 +92,77 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
+	l := &learning{t, x, candidates, step1, step2, weight, output, run}
 	for k := first; k <= t.Bits; k++ {
-		bit := Bit{Bit: k}
-		began := time.Now()
-		if weight != nil && !t.EqualRowWeights && t.Order != TSH {
-			if err := step1.RowWeights(ctx, weight); err != nil {
-				return functions, fmt.Errorf("bit %d: %w", k, err)
-			}
-		}
-		z, err := candidates.infer(ctx, step1, weight, k)
+		bit, err := l.bit(ctx, k, k > len(functions))
 		if err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
-		bit.Stat.CutParts = step1.Parts()
-		bit.Inference = time.Since(began)
-
-		isNew := k > len(functions)
-		if isNew {
-			began = time.Now()
-			if bit.Function, err = step2.Fit(ctx, z, weight, t.Seed, k); err == nil {
-				err = model.Outputs(ctx, bit.Function, x, t.Threads, output)
-			}
-			if err != nil {
-				return functions, fmt.Errorf("bit %d: %w", k, err)
-			}
-			wrong := 0
-			for i, v := range output {
-				if v != z[i] {
-					wrong++
-				}
-			}
-			bit.Stat.TrainError = float64(wrong) / float64(x.Rows)
-			bit.Boost = time.Since(began)
+		if bit.Function == nil {
+			continue
 		}
-
-		began = time.Now()
-		fed := z // Two-Step Hashing infers bits from each other
-		if t.Order != TSH {
-			fed = run.fedBack(bit.Function, output)
-		}
-		step1.Push(fed)
-		if bit.Stat.Objective, err = step1.Objective(ctx); err != nil {
-			return functions, fmt.Errorf("bit %d: %w", k, err)
-		}
-		bit.Inference += time.Since(began)
-
-		if isNew {
-			functions = append(functions, bit.Function)
-			if err := run.finish(bit); err != nil {
-				return functions, err
-			}
+		functions = append(functions, bit.Function)
+		if err := run.finish(bit); err != nil {
+			return functions, err
 		}
 	}
 	return functions, nil
+}
+
+// learning is Algorithm 3 at work.
+type learning struct {
+	Options
+	x          *vectors.Columns
+	candidates *chooser
+	step1      *inference.Inference
+	step2      fitter
+	weight     []float64 // of each row; nil if all are equal
+	output     []int8    // of the last function
+	run        loop
+}
+
+// bit does both steps for bit k, or Step 1 alone for one that was learned before.
+func (l *learning) bit(ctx context.Context, k int, isNew bool) (bit Bit, err error) {
+	bit.Bit = k
+	began := time.Now()
+	if l.weight != nil && !l.EqualRowWeights && l.Order != TSH {
+		if err := l.step1.RowWeights(ctx, l.weight); err != nil {
+			return bit, err
+		}
+	}
+	z, err := l.candidates.infer(ctx, l.step1, l.weight, k)
+	if err != nil {
+		return bit, err
+	}
+	bit.Stat.CutParts = l.step1.Parts()
+	bit.Inference = time.Since(began)
+
+	if isNew {
+		began = time.Now()
+		if bit.Function, err = l.step2.Fit(ctx, z, l.weight, l.Seed, k); err == nil {
+			err = model.Outputs(ctx, bit.Function, l.x, l.Threads, l.output)
+		}
+		if err != nil {
+			return bit, err
+		}
+		wrong := 0
+		for i, v := range l.output {
+			if v != z[i] {
+				wrong++
+			}
+		}
+		bit.Stat.TrainError = float64(wrong) / float64(l.x.Rows)
+		bit.Boost = time.Since(began)
+	}
+
+	began = time.Now()
+	if l.Order != TSH { // Two-Step Hashing infers bits from each other
+		z = l.run.fedBack(bit.Function, l.output)
+	}
+	l.step1.Push(z)
+	bit.Stat.Objective, err = l.step1.Objective(ctx)
+	bit.Inference += time.Since(began)
+	return bit, err
 }
 
 // startWeights allocates the weights of the rows in Step 2. It fills in the balancing weights, which are final if

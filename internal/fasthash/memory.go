@@ -63,7 +63,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 
 	n.inFile(rows * (4 + 16 + 12 + 8))                 // masses, lists of rows by node, weights of trees
 	n.inFile(rows * (columns + 4 + 4 + 1 + 8 + 8 + 1)) // columns, classes, groups and bits, hashes, weights, outputs
-	n.Files += rows * (4 + 8) // room for more classes and hashes
+	n.Files += rows * (4 + 8)                          // room for more classes and hashes
 	if t.Candidates > 1 {
 		n.inMemory(4 * rows) // an order of the rows
 		n.inFile(rows * int64(8+t.Candidates))

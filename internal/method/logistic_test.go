@@ -73,6 +73,9 @@ func (f *logistic) minimise(t *testing.T, w []float64, tolerance float64, steps 
 	if err == nil {
 		err = f.gradient(t.Context(), g)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	enough := tolerance * linalg.Norm(g)
 	found, steps, err := f.descend(t.Context(), w, &enough, steps)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 // trees come first, and once the rest cannot change the sign the walk ends (26 of 200 trees on ten Gaussian classes).
 // Sums are exact, so neither the order nor the early end changes a bit.
 //
-// A tree is a run of bytes: what all later trees can add, and a unit, four bytes each; a heap of splits, counted from 1,
-// a byte for the bin and two for the place of the column; a byte for each leaf, with how many units it is worth. So a
-// tree of depth 6 takes 261 bytes. The trees of a code do not fit the caches of a core, and reading them is what the time
-// goes to. Trees do not wait for each other, so several are walked at a time.
+// A tree is a run of bytes: what all later trees can add, and a unit, four bytes each; a heap of splits, counted from
+// 1, a byte for the bin and two for the place of the column; a byte for each leaf, with how many units it is worth. So
+// a tree of depth 6 takes 261 bytes. The trees of a code do not fit the caches of a core, and reading them is much of
+// the time. Trees do not wait for each other, so several are walked at a time.
 
 // walkBit is an ensemble for single rows.
 type walkBit struct {

@@ -30,8 +30,8 @@ const (
 	streamWords   = 2 << 32 // plus iteration << 20 plus word
 )
 
-// Learn learns a codebook from pictures with the same number of channels, none smaller than a patch, on the given number
-// of threads (0 for all cores).
+// Learn learns a codebook from pictures with the same number of channels, none smaller than a patch, on the given
+// number of threads (0 for all cores).
 func Learn(ctx context.Context, o Options, pictures []picture.Picture, threads int) (*Codebook, error) {
 	o = o.WithDefaults()
 	x, err := drawPatches(ctx, o, pictures, threads)

@@ -20,7 +20,8 @@ var pairs func(k int, a, b, c *float32, stride int, load bool)
 // apart, and a panel of B. It may be nil, too.
 var narrow func(k int, a *float32, step int, b, c *float32)
 
-// oneRow sets the values of C in four panels of B, one behind the other, from a row of k adjacent values of A. Nil, too.
+// oneRow sets 64 values of C to a row of k adjacent values of A times four panels of B, one behind the other. It may be
+// nil, too.
 var oneRow func(k int, a, b, c *float32)
 
 // kernelGo defines the result of a kernel.

@@ -19,7 +19,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// KMeans returns k centres of the rows of x; the seed is that of the first ones. If rows are equal, centres may be, too.
+// KMeans returns k centres of the rows of x; the seed is that of the first ones. If rows are equal, centres may be
+// equal, too.
 func KMeans(
 	ctx context.Context, x vectors.Matrix, k int, seed uint64, threads int,
 ) (centres vectors.Matrix, err error) {
