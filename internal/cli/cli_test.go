@@ -18,7 +18,7 @@ func TestWords(t *testing.T) {
 	for _, c := range [][2]string{
 		{Ranges(nil), "none"}, {Ranges([]int{7}), "7"}, {Ranges([]int{0, 1}), "0-1"},
 		{Ranges([]int{0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12}), "0-5 7 9-12"},
-		{Size(0), "0 bytes"}, {Size(999), "999 bytes"}, {Size(1000), "1 kB"}, {Size(1_234_567), "1.23 MB"}, {Size(5_000_000_000), "5 GB"},
+		{Size(0), "0 bytes"}, {Size(999), "999 bytes"}, {Size(1000), "1 kB"}, {Size(1_234_567), "1.23 MB"}, {Size(int64(5_000_000_000)), "5 GB"},
 		{Printable("caf\u00e9 \"x\""), "caf\u00e9 \"x\""}, {Printable("a\x1b[2Jb"), `a\x1b[2Jb`}, {Printable("a\nb"), `a\nb`},
 	} {
 		if c[0] != c[1] {
