@@ -289,8 +289,8 @@ func TestRefusals(t *testing.T) {
 // TestCancel: a request can be ended, and so can the worker in the middle of one.
 func TestCancel(t *testing.T) {
 	p := start(t)
-	x, labels := clouds(3000)
-	params := map[string]any{"options": hashgrove.Options{Bits: 256, Effort: "best"}, "classes": labels}
+	x, labels := clouds(1000)
+	params := map[string]any{"options": hashgrove.Options{Bits: 1024, Effort: "quick"}, "classes": labels}
 	id := p.send("train", params, floatArray(x))
 	if r := p.next(); r.ID != id || r.Progress == nil {
 		t.Fatalf("%+v", r)
