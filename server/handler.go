@@ -53,13 +53,16 @@ func (s *Server) Handler() http.Handler {
 }
 
 // noRoute answers requests that match no route.
-func (s *Server) noRoute(_ *answer, r *http.Request) (any, error) {
+func (s *Server) noRoute(a *answer, r *http.Request) (any, error) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "/" && method != r.Method {
 			return nil, problem(http.StatusMethodNotAllowed, "%.20s is not supported here: see /openapi.json", r.Method)
 		}
+	}
+	if s.options.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return nil, s.admit(a, r, writing) // uploads, for instance, which such a service does not take
 	}
 	return nil, problem(http.StatusNotFound, "there is nothing at %.100q: see /openapi.json", r.URL.Path)
 }

@@ -27,7 +27,7 @@ func TestServeTraining(t *testing.T) {
 		{"--log off", "own.csv", true, 202},
 		{"--log off --try-limit 2000", "large.csv", true, 413},
 		{"--log off --no-train", "own.csv", false, 404},
-		{"--log off --read-only", "own.csv", false, 404},
+		{"--log off --read-only", "own.csv", false, 403},
 	} {
 		s, _ := startServe(t, append([]string{"serve", "items.hgi"}, strings.Fields(c.flags)...)...)
 		if s == nil {
